@@ -1,0 +1,61 @@
+package sequence
+
+import "strconv"
+
+// Kind is what a command asks for.
+type Kind int8
+
+const (
+	// Record: an issuer writes down that it handed a held number out; a life begins.
+	Record Kind = iota + 1
+	// HandBack: an issuer returns a held number that it did not hand out.
+	HandBack
+	// Claim: an issuer takes a number out of the pool into its memory.
+	Claim
+	// Confirm: the number is in business use.
+	Confirm
+	// Abandon: the number will not be used.
+	Abandon
+	// Check: expire the number if it was not confirmed in time, else say what time is left.
+	Check
+	// Replay: return the number to the pool if its window is over.
+	Replay
+)
+
+// Kinds lists every kind of command.
+var Kinds = [...]Kind{Record, HandBack, Claim, Confirm, Abandon, Check, Replay}
+
+// String is the kind in lower case, e.g. "hand_back". It labels metrics.
+func (k Kind) String() string {
+	switch k {
+	case Record:
+		return "record"
+	case HandBack:
+		return "hand_back"
+	case Claim:
+		return "claim"
+	case Confirm:
+		return "confirm"
+	case Abandon:
+		return "abandon"
+	case Check:
+		return "check"
+	case Replay:
+		return "replay"
+	}
+	return "kind_" + strconv.Itoa(int(k))
+}
+
+// Command asks for one transition of one number.
+type Command struct {
+	Kind Kind
+	// Ticket names the number and the life that is meant: for Record the life that begins, for
+	// Confirm and Abandon 0 where the caller named no life. HandBack and Claim do not look at it.
+	Ticket Ticket
+	// BizKey: of Record and Confirm, the business object behind the number. May be empty.
+	BizKey string
+	// Owner and BatchID: of Record, HandBack and Claim, the issuer and what it holds the number by.
+	Owner, BatchID string
+	// CallerGone: of Record. The caller left before it was answered, so the life begins abandoned.
+	CallerGone bool
+}

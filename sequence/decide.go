@@ -1,0 +1,218 @@
+package sequence
+
+import "time"
+
+// PoolCheckAfter is when a number that was put into the pool is looked for there.
+const PoolCheckAfter = 10 * time.Minute
+
+// Reasons that a row carries for the state it is in.
+const (
+	ReasonAbandoned    = "abandoned by its caller"
+	ReasonCallerGone   = "its caller left before it was answered"
+	ReasonNotConfirmed = "not confirmed in time"
+	ReasonHandedBack   = "handed back without having been handed out"
+	ReasonReplayed     = "its safety window is over"
+	ReasonReplayCap    = "replayed as often as its biz type allows"
+)
+
+// Decision is what a command does to a number.
+type Decision struct {
+	// Number is the row after the command. It equals the row before unless Changed.
+	Number  Number
+	Changed bool
+	Outcome Outcome
+	// Wait is the time left to the row's deadline while it is Allocated or Abandoned, never below 0.
+	Wait time.Duration
+}
+
+// Decide says what a command does to a number under its biz type's rules. now is the
+// database's time in the transaction that holds the row. Every transition of every number is
+// decided here; a changed row has its version raised by one.
+func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
+	d := Decision{Number: n}
+	next := &d.Number
+	switch c.Kind {
+	case Record:
+		d.Outcome = record(rules, next, c, now)
+	case HandBack:
+		d.Outcome = handBack(next, c, now)
+	case Claim:
+		d.Outcome = claim(rules, next, c, now)
+	case Confirm:
+		d.Outcome = confirm(next, c, now)
+	case Abandon:
+		d.Outcome = abandon(rules, next, c, now)
+	case Check:
+		d.Outcome = check(rules, next, c, now)
+	case Replay:
+		d.Outcome = replay(rules, next, c, now)
+	}
+	if d.Changed = d.Number != n; d.Changed {
+		next.Version++
+	}
+	d.Wait = wait(rules, d.Number, now)
+	return d
+}
+
+func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
+	switch {
+	case n.State.Held() && n.Owner == c.Owner && n.BatchID == c.BatchID && n.Life+1 == c.Ticket.Life:
+		if n.Life > 0 {
+			n.Replays++
+		}
+		n.Life, n.Owner, n.BizKey, n.Tracked = c.Ticket.Life, "", c.BizKey, true
+		n.IssuedTime, n.AbandonedTime, n.RetryTimes = now, time.Time{}, 0
+		if c.CallerGone {
+			giveUp(rules, n, now, ReasonCallerGone)
+		} else {
+			n.State, n.Deadline, n.Reason = Allocated, now.Add(rules.ConfirmTimeout), ""
+		}
+		return OutcomeRecorded
+	case !n.State.Held() && n.Life == c.Ticket.Life && n.BatchID == c.BatchID:
+		if n.BizKey == "" {
+			n.BizKey = c.BizKey
+		}
+		return OutcomeAlreadyRecorded
+	}
+	return OutcomeConflict
+}
+
+func handBack(n *Number, c Command, now time.Time) Outcome {
+	if !n.State.Held() || n.Owner != c.Owner || n.BatchID != c.BatchID {
+		return OutcomeSuperseded
+	}
+	pool(n, now, ReasonHandedBack)
+	return OutcomeHandedBack
+}
+
+func claim(rules BizType, n *Number, c Command, now time.Time) Outcome {
+	if n.State != Replayable {
+		return OutcomeSuperseded
+	}
+	// The window that counts is today's: one that was raised reaches numbers already pooled.
+	if n.Life > 0 && now.Before(n.AbandonedTime.Add(rules.SafetyWindow)) {
+		return OutcomeNotDue
+	}
+	n.State, n.Owner, n.BatchID, n.Deadline = Replayed, c.Owner, c.BatchID, time.Time{}
+	return OutcomeClaimed
+}
+
+func confirm(n *Number, c Command, now time.Time) Outcome {
+	if answer, decided := elsewhere(*n, c, OutcomeConflict); decided {
+		return answer
+	}
+	outcome := OutcomeRescued
+	switch n.State {
+	case Reserved, Replayed:
+		return OutcomePending // the claim ends this life, or is handed back and leaves it to rescue
+	case Confirmed:
+		if c.BizKey != "" && n.BizKey != "" && c.BizKey != n.BizKey {
+			return OutcomeConflict
+		}
+		return OutcomeAlreadyConfirmed
+	case Allocated:
+		outcome = OutcomeConfirmed
+	case Abandoned, Replayable, Dead, Retired:
+	}
+	n.State, n.ConfirmedTime, n.Deadline, n.Reason = Confirmed, now, time.Time{}, ""
+	if c.BizKey != "" {
+		n.BizKey = c.BizKey
+	}
+	return outcome
+}
+
+func abandon(rules BizType, n *Number, c Command, now time.Time) Outcome {
+	if answer, decided := elsewhere(*n, c, OutcomeStale); decided {
+		return answer
+	}
+	switch n.State {
+	case Allocated:
+		giveUp(rules, n, now, ReasonAbandoned)
+		return OutcomeAbandoned
+	case Confirmed:
+		return OutcomeAlreadyConfirmed
+	case Reserved, Abandoned, Replayable, Replayed, Dead, Retired:
+	}
+	return OutcomeAlreadyAbandoned
+}
+
+// elsewhere answers a confirm or an abandon that does not mean the row's present life; older is
+// the answer to one that means an earlier life.
+func elsewhere(n Number, c Command, older Outcome) (Outcome, bool) {
+	life := c.Ticket.Life
+	if life == 0 { // named without a life: right while there has been exactly one
+		if n.Life > 1 {
+			return OutcomeTicketRequired, true
+		}
+		life = 1
+	}
+	switch {
+	case life == n.Life:
+		return 0, false
+	case life < n.Life:
+		return older, true
+	case life == n.Life+1 && n.State.Held():
+		return OutcomePending, true // its record may be on its way
+	}
+	return OutcomeNotFound, true
+}
+
+func check(rules BizType, n *Number, c Command, now time.Time) Outcome {
+	switch {
+	case c.Ticket.Life == n.Life+1 && n.State.Held():
+		return OutcomePending
+	case c.Ticket.Life > n.Life:
+		return OutcomeNotFound
+	case c.Ticket.Life < n.Life:
+		return OutcomeSuperseded
+	case n.State == Allocated && !now.Before(n.Deadline):
+		giveUp(rules, n, now, ReasonNotConfirmed)
+		return OutcomeExpired
+	}
+	return OutcomeUnchanged
+}
+
+func replay(rules BizType, n *Number, c Command, now time.Time) Outcome {
+	switch {
+	case n.Life != c.Ticket.Life || n.State != Abandoned && n.State != Replayable:
+		return OutcomeSuperseded
+	case n.State == Replayable:
+		return OutcomeAlreadyReplayable
+	case now.Before(windowEnd(rules, *n)):
+		return OutcomeNotDue
+	case n.Replays >= int32(rules.MaxReplays):
+		n.State, n.Deadline, n.Reason = Retired, time.Time{}, ReasonReplayCap
+		return OutcomeRetired
+	}
+	pool(n, now, ReasonReplayed)
+	return OutcomeReplayable
+}
+
+// giveUp starts the safety window.
+func giveUp(rules BizType, n *Number, now time.Time, reason string) {
+	n.State, n.AbandonedTime, n.Deadline, n.Reason = Abandoned, now, now.Add(rules.SafetyWindow), reason
+}
+
+// pool frees the number to be issued again.
+func pool(n *Number, now time.Time, reason string) {
+	n.State, n.Owner, n.Deadline, n.Reason = Replayable, "", now.Add(PoolCheckAfter), reason
+}
+
+// windowEnd is the later of the window that the number was given and the one that is set now.
+func windowEnd(rules BizType, n Number) time.Time {
+	if end := n.AbandonedTime.Add(rules.SafetyWindow); end.After(n.Deadline) {
+		return end
+	}
+	return n.Deadline
+}
+
+func wait(rules BizType, n Number, now time.Time) time.Duration {
+	switch n.State {
+	case Allocated:
+		return max(0, n.Deadline.Sub(now))
+	case Abandoned:
+		return max(0, windowEnd(rules, n).Sub(now))
+	case Reserved, Confirmed, Replayable, Replayed, Dead, Retired:
+	}
+	return 0
+}

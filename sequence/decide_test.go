@@ -1,0 +1,381 @@
+package sequence_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+var (
+	now   = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
+	rules = sequence.BizType{
+		Name: "ORDER", ConfirmTimeout: 15 * time.Minute, SafetyWindow: 2 * time.Minute, MaxReplays: 2,
+	}
+)
+
+const (
+	me    = "issuer-1"
+	batch = "batch-1"
+)
+
+// row is a number as it can stand in the ledger: of life 0 or 2, its deadline due or not.
+func row(state sequence.State, life int32, due bool) sequence.Number {
+	n := sequence.Number{
+		ID: 7, BizType: "ORDER", SeqNo: "A-000001", Value: 1, Life: life,
+		BatchID: batch, State: state, Version: 10, RetryTimes: 3,
+	}
+	if life > 0 {
+		n.BizKey, n.Replays, n.IssuedTime, n.Tracked = "o-1", life-1, now.Add(-time.Hour), true
+	}
+	deadline := now.Add(time.Second)
+	if due {
+		deadline = now
+	}
+	switch state {
+	case sequence.Reserved, sequence.Replayed:
+		n.Owner = me
+	case sequence.Allocated, sequence.Abandoned, sequence.Replayable:
+		n.Deadline = deadline
+	case sequence.Confirmed:
+		n.ConfirmedTime = now.Add(-time.Minute)
+	case sequence.Dead, sequence.Retired:
+	}
+	if life > 0 && state != sequence.Allocated && state != sequence.Confirmed {
+		n.AbandonedTime = deadline.Add(-rules.SafetyWindow)
+	}
+	return n
+}
+
+func command(kind sequence.Kind, life int32) sequence.Command {
+	return sequence.Command{
+		Kind: kind, Owner: me, BatchID: batch,
+		Ticket: sequence.Ticket{BizType: "ORDER", SeqNo: "A-000001", Life: life},
+	}
+}
+
+// matrix is every state, every kind of command and every life that a command can mean.
+// A cell is the outcome and, where the row changes, an arrow and its new state.
+// "due" says whether the row's deadline has passed; * stands for both.
+const matrix = `
+kind      | row           | due | life 0 (none)          | life 1               | life 2                 | life 3            | life 4
+confirm   | 0 RESERVED    | *   | PENDING                | PENDING              | NOT_FOUND              | NOT_FOUND         | NOT_FOUND
+confirm   | 0 REPLAYABLE  | *   | NOT_FOUND              | NOT_FOUND            | NOT_FOUND              | NOT_FOUND         | NOT_FOUND
+confirm   | 0 REPLAYED    | *   | PENDING                | PENDING              | NOT_FOUND              | NOT_FOUND         | NOT_FOUND
+confirm   | 0 RETIRED     | *   | NOT_FOUND              | NOT_FOUND            | NOT_FOUND              | NOT_FOUND         | NOT_FOUND
+confirm   | 2 ALLOCATED   | *   | TICKET_REQUIRED        | CONFLICT             | CONFIRMED>CONFIRMED    | NOT_FOUND         | NOT_FOUND
+confirm   | 2 CONFIRMED   | *   | TICKET_REQUIRED        | CONFLICT             | ALREADY_CONFIRMED      | NOT_FOUND         | NOT_FOUND
+confirm   | 2 ABANDONED   | *   | TICKET_REQUIRED        | CONFLICT             | RESCUED>CONFIRMED      | NOT_FOUND         | NOT_FOUND
+confirm   | 2 REPLAYABLE  | *   | TICKET_REQUIRED        | CONFLICT             | RESCUED>CONFIRMED      | NOT_FOUND         | NOT_FOUND
+confirm   | 2 REPLAYED    | *   | TICKET_REQUIRED        | CONFLICT             | PENDING                | PENDING           | NOT_FOUND
+confirm   | 2 DEAD        | *   | TICKET_REQUIRED        | CONFLICT             | RESCUED>CONFIRMED      | NOT_FOUND         | NOT_FOUND
+confirm   | 2 RETIRED     | *   | TICKET_REQUIRED        | CONFLICT             | RESCUED>CONFIRMED      | NOT_FOUND         | NOT_FOUND
+abandon   | 0 RESERVED    | *   | PENDING                | PENDING              | NOT_FOUND              | NOT_FOUND         | NOT_FOUND
+abandon   | 0 REPLAYABLE  | *   | NOT_FOUND              | NOT_FOUND            | NOT_FOUND              | NOT_FOUND         | NOT_FOUND
+abandon   | 0 REPLAYED    | *   | PENDING                | PENDING              | NOT_FOUND              | NOT_FOUND         | NOT_FOUND
+abandon   | 0 RETIRED     | *   | NOT_FOUND              | NOT_FOUND            | NOT_FOUND              | NOT_FOUND         | NOT_FOUND
+abandon   | 2 ALLOCATED   | *   | TICKET_REQUIRED        | STALE                | ABANDONED>ABANDONED    | NOT_FOUND         | NOT_FOUND
+abandon   | 2 CONFIRMED   | *   | TICKET_REQUIRED        | STALE                | ALREADY_CONFIRMED      | NOT_FOUND         | NOT_FOUND
+abandon   | 2 ABANDONED   | *   | TICKET_REQUIRED        | STALE                | ALREADY_ABANDONED      | NOT_FOUND         | NOT_FOUND
+abandon   | 2 REPLAYABLE  | *   | TICKET_REQUIRED        | STALE                | ALREADY_ABANDONED      | NOT_FOUND         | NOT_FOUND
+abandon   | 2 REPLAYED    | *   | TICKET_REQUIRED        | STALE                | ALREADY_ABANDONED      | PENDING           | NOT_FOUND
+abandon   | 2 DEAD        | *   | TICKET_REQUIRED        | STALE                | ALREADY_ABANDONED      | NOT_FOUND         | NOT_FOUND
+abandon   | 2 RETIRED     | *   | TICKET_REQUIRED        | STALE                | ALREADY_ABANDONED      | NOT_FOUND         | NOT_FOUND
+check     | 0 RESERVED    | *   | UNCHANGED              | PENDING              | NOT_FOUND              | NOT_FOUND         | NOT_FOUND
+check     | 0 REPLAYABLE  | *   | UNCHANGED              | NOT_FOUND            | NOT_FOUND              | NOT_FOUND         | NOT_FOUND
+check     | 0 REPLAYED    | *   | UNCHANGED              | PENDING              | NOT_FOUND              | NOT_FOUND         | NOT_FOUND
+check     | 0 RETIRED     | *   | UNCHANGED              | NOT_FOUND            | NOT_FOUND              | NOT_FOUND         | NOT_FOUND
+check     | 2 ALLOCATED   | no  | SUPERSEDED             | SUPERSEDED           | UNCHANGED              | NOT_FOUND         | NOT_FOUND
+check     | 2 ALLOCATED   | yes | SUPERSEDED             | SUPERSEDED           | EXPIRED>ABANDONED      | NOT_FOUND         | NOT_FOUND
+check     | 2 CONFIRMED   | *   | SUPERSEDED             | SUPERSEDED           | UNCHANGED              | NOT_FOUND         | NOT_FOUND
+check     | 2 ABANDONED   | *   | SUPERSEDED             | SUPERSEDED           | UNCHANGED              | NOT_FOUND         | NOT_FOUND
+check     | 2 REPLAYABLE  | *   | SUPERSEDED             | SUPERSEDED           | UNCHANGED              | NOT_FOUND         | NOT_FOUND
+check     | 2 REPLAYED    | *   | SUPERSEDED             | SUPERSEDED           | UNCHANGED              | PENDING           | NOT_FOUND
+check     | 2 DEAD        | *   | SUPERSEDED             | SUPERSEDED           | UNCHANGED              | NOT_FOUND         | NOT_FOUND
+check     | 2 RETIRED     | *   | SUPERSEDED             | SUPERSEDED           | UNCHANGED              | NOT_FOUND         | NOT_FOUND
+replay    | 0 RESERVED    | *   | SUPERSEDED             | SUPERSEDED           | SUPERSEDED             | SUPERSEDED        | SUPERSEDED
+replay    | 0 REPLAYABLE  | *   | ALREADY_REPLAYABLE     | SUPERSEDED           | SUPERSEDED             | SUPERSEDED        | SUPERSEDED
+replay    | 0 REPLAYED    | *   | SUPERSEDED             | SUPERSEDED           | SUPERSEDED             | SUPERSEDED        | SUPERSEDED
+replay    | 0 RETIRED     | *   | SUPERSEDED             | SUPERSEDED           | SUPERSEDED             | SUPERSEDED        | SUPERSEDED
+replay    | 2 ALLOCATED   | *   | SUPERSEDED             | SUPERSEDED           | SUPERSEDED             | SUPERSEDED        | SUPERSEDED
+replay    | 2 CONFIRMED   | *   | SUPERSEDED             | SUPERSEDED           | SUPERSEDED             | SUPERSEDED        | SUPERSEDED
+replay    | 2 ABANDONED   | no  | SUPERSEDED             | SUPERSEDED           | NOT_DUE                | SUPERSEDED        | SUPERSEDED
+replay    | 2 ABANDONED   | yes | SUPERSEDED             | SUPERSEDED           | REPLAYABLE>REPLAYABLE  | SUPERSEDED        | SUPERSEDED
+replay    | 2 REPLAYABLE  | *   | SUPERSEDED             | SUPERSEDED           | ALREADY_REPLAYABLE     | SUPERSEDED        | SUPERSEDED
+replay    | 2 REPLAYED    | *   | SUPERSEDED             | SUPERSEDED           | SUPERSEDED             | SUPERSEDED        | SUPERSEDED
+replay    | 2 DEAD        | *   | SUPERSEDED             | SUPERSEDED           | SUPERSEDED             | SUPERSEDED        | SUPERSEDED
+replay    | 2 RETIRED     | *   | SUPERSEDED             | SUPERSEDED           | SUPERSEDED             | SUPERSEDED        | SUPERSEDED
+record    | 0 RESERVED    | *   | CONFLICT               | RECORDED>ALLOCATED   | CONFLICT               | CONFLICT          | CONFLICT
+record    | 0 REPLAYABLE  | *   | ALREADY_RECORDED       | CONFLICT             | CONFLICT               | CONFLICT          | CONFLICT
+record    | 0 REPLAYED    | *   | CONFLICT               | RECORDED>ALLOCATED   | CONFLICT               | CONFLICT          | CONFLICT
+record    | 0 RETIRED     | *   | ALREADY_RECORDED       | CONFLICT             | CONFLICT               | CONFLICT          | CONFLICT
+record    | 2 ALLOCATED   | *   | CONFLICT               | CONFLICT             | ALREADY_RECORDED       | CONFLICT          | CONFLICT
+record    | 2 CONFIRMED   | *   | CONFLICT               | CONFLICT             | ALREADY_RECORDED       | CONFLICT          | CONFLICT
+record    | 2 ABANDONED   | *   | CONFLICT               | CONFLICT             | ALREADY_RECORDED       | CONFLICT          | CONFLICT
+record    | 2 REPLAYABLE  | *   | CONFLICT               | CONFLICT             | ALREADY_RECORDED       | CONFLICT          | CONFLICT
+record    | 2 REPLAYED    | *   | CONFLICT               | CONFLICT             | CONFLICT               | RECORDED>ALLOCATED| CONFLICT
+record    | 2 DEAD        | *   | CONFLICT               | CONFLICT             | ALREADY_RECORDED       | CONFLICT          | CONFLICT
+record    | 2 RETIRED     | *   | CONFLICT               | CONFLICT             | ALREADY_RECORDED       | CONFLICT          | CONFLICT
+hand_back | 0 RESERVED    | *   | HANDED_BACK>REPLAYABLE | =                    | =                      | =                 | =
+hand_back | 0 REPLAYABLE  | *   | SUPERSEDED             | =                    | =                      | =                 | =
+hand_back | 0 REPLAYED    | *   | HANDED_BACK>REPLAYABLE | =                    | =                      | =                 | =
+hand_back | 0 RETIRED     | *   | SUPERSEDED             | =                    | =                      | =                 | =
+hand_back | 2 ALLOCATED   | *   | SUPERSEDED             | =                    | =                      | =                 | =
+hand_back | 2 CONFIRMED   | *   | SUPERSEDED             | =                    | =                      | =                 | =
+hand_back | 2 ABANDONED   | *   | SUPERSEDED             | =                    | =                      | =                 | =
+hand_back | 2 REPLAYABLE  | *   | SUPERSEDED             | =                    | =                      | =                 | =
+hand_back | 2 REPLAYED    | *   | HANDED_BACK>REPLAYABLE | =                    | =                      | =                 | =
+hand_back | 2 DEAD        | *   | SUPERSEDED             | =                    | =                      | =                 | =
+hand_back | 2 RETIRED     | *   | SUPERSEDED             | =                    | =                      | =                 | =
+claim     | 0 RESERVED    | *   | SUPERSEDED             | =                    | =                      | =                 | =
+claim     | 0 REPLAYABLE  | *   | CLAIMED>REPLAYED       | =                    | =                      | =                 | =
+claim     | 0 REPLAYED    | *   | SUPERSEDED             | =                    | =                      | =                 | =
+claim     | 0 RETIRED     | *   | SUPERSEDED             | =                    | =                      | =                 | =
+claim     | 2 ALLOCATED   | *   | SUPERSEDED             | =                    | =                      | =                 | =
+claim     | 2 CONFIRMED   | *   | SUPERSEDED             | =                    | =                      | =                 | =
+claim     | 2 ABANDONED   | *   | SUPERSEDED             | =                    | =                      | =                 | =
+claim     | 2 REPLAYABLE  | no  | NOT_DUE                | =                    | =                      | =                 | =
+claim     | 2 REPLAYABLE  | yes | CLAIMED>REPLAYED       | =                    | =                      | =                 | =
+claim     | 2 REPLAYED    | *   | SUPERSEDED             | =                    | =                      | =                 | =
+claim     | 2 DEAD        | *   | SUPERSEDED             | =                    | =                      | =                 | =
+claim     | 2 RETIRED     | *   | SUPERSEDED             | =                    | =                      | =                 | =
+`
+
+func TestEveryCommandOnEveryState(t *testing.T) {
+	type cell struct {
+		kind  sequence.Kind
+		state sequence.State
+		life  int32
+		due   bool
+		asked int32
+	}
+	want := map[cell]string{}
+	for _, line := range strings.Split(strings.TrimSpace(matrix), "\n")[1:] {
+		fields := strings.Split(line, "|")
+		for i := range fields {
+			fields[i] = strings.TrimSpace(fields[i])
+		}
+		require.Len(t, fields, 8, line)
+		var life int32
+		var name string
+		_, err := fmt.Sscanf(fields[1], "%d %s", &life, &name)
+		require.NoError(t, err, line)
+		for asked := range int32(5) {
+			answer := fields[3+asked]
+			if answer == "=" {
+				answer = fields[3]
+			}
+			for _, due := range []bool{false, true} {
+				if fields[2] == "*" || fields[2] == "yes" == due {
+					want[cell{kindNamed(t, fields[0]), stateNamed(t, name), life, due, asked}] = answer
+				}
+			}
+		}
+	}
+
+	walked := 0
+	for _, kind := range sequence.Kinds {
+		for _, state := range sequence.States {
+			for _, life := range []int32{0, 2} {
+				if !canStand(state, life) {
+					continue
+				}
+				for _, due := range []bool{false, true} {
+					for asked := range int32(5) {
+						c := cell{kind, state, life, due, asked}
+						answer, ok := want[c]
+						require.True(t, ok, "the matrix has no cell for %+v", c)
+						before := row(state, life, due)
+						d := sequence.Decide(rules, before, command(kind, asked), now)
+						got := d.Outcome.String()
+						if d.Changed {
+							got += ">" + d.Number.State.String()
+							require.Equal(t, before.Version+1, d.Number.Version, "%+v", c)
+						} else {
+							require.Equal(t, before, d.Number, "%+v", c)
+						}
+						require.Equal(t, answer, got, "%s of life %d on %s of life %d, due %t", kind, asked, state, life, due)
+						walked++
+					}
+				}
+			}
+		}
+	}
+	require.Len(t, want, walked, "the matrix has cells for rows that cannot stand")
+}
+
+// canStand says which states a number that was never handed out, or was, can be in.
+func canStand(s sequence.State, life int32) bool {
+	switch s {
+	case sequence.Reserved:
+		return life == 0
+	case sequence.Replayable, sequence.Replayed, sequence.Retired:
+		return true
+	case sequence.Allocated, sequence.Confirmed, sequence.Abandoned, sequence.Dead:
+		return life > 0
+	}
+	return false
+}
+
+func kindNamed(t *testing.T, name string) sequence.Kind {
+	for _, k := range sequence.Kinds {
+		if k.String() == name {
+			return k
+		}
+	}
+	t.Fatalf("no kind is called %q", name)
+	return 0
+}
+
+func stateNamed(t *testing.T, name string) sequence.State {
+	for _, s := range sequence.States {
+		if s.String() == name {
+			return s
+		}
+	}
+	t.Fatalf("no state is called %q", name)
+	return 0
+}
+
+func TestRecord(t *testing.T) {
+	t.Run("a first hand-out begins life 1 with a full confirm timeout", func(t *testing.T) {
+		c := command(sequence.Record, 1)
+		c.BizKey = "o-9"
+		got := sequence.Decide(rules, row(sequence.Reserved, 0, false), c, now).Number
+		require.Equal(t, sequence.Number{
+			ID: 7, BizType: "ORDER", SeqNo: "A-000001", Value: 1, Life: 1, BatchID: batch, State: sequence.Allocated,
+			Tracked: true, BizKey: "o-9", IssuedTime: now, Deadline: now.Add(rules.ConfirmTimeout), Version: 11,
+		}, got)
+	})
+	t.Run("a hand-out after an abandonment counts as a replay and keeps nothing of the old life", func(t *testing.T) {
+		got := sequence.Decide(rules, row(sequence.Replayed, 2, false), command(sequence.Record, 3), now).Number
+		require.Equal(t, sequence.Number{
+			ID: 7, BizType: "ORDER", SeqNo: "A-000001", Value: 1, Life: 3, Replays: 2, BatchID: batch, State: sequence.Allocated,
+			Tracked: true, IssuedTime: now, Deadline: now.Add(rules.ConfirmTimeout), Version: 11,
+		}, got)
+	})
+	t.Run("a number that was pooled without having been handed out is no replay", func(t *testing.T) {
+		got := sequence.Decide(rules, row(sequence.Replayed, 0, false), command(sequence.Record, 1), now).Number
+		require.Zero(t, got.Replays)
+	})
+	t.Run("a number whose caller left is recorded in its window", func(t *testing.T) {
+		c := command(sequence.Record, 1)
+		c.CallerGone = true
+		d := sequence.Decide(rules, row(sequence.Reserved, 0, false), c, now)
+		require.Equal(t, sequence.OutcomeRecorded, d.Outcome)
+		require.Equal(t, sequence.Abandoned, d.Number.State)
+		require.Equal(t, int32(1), d.Number.Life)
+		require.Equal(t, now.Add(rules.SafetyWindow), d.Number.Deadline)
+		require.Equal(t, sequence.ReasonCallerGone, d.Number.Reason)
+	})
+	t.Run("what another issuer or another batch holds is a conflict", func(t *testing.T) {
+		for _, c := range []sequence.Command{
+			{Kind: sequence.Record, Ticket: sequence.Ticket{Life: 1}, Owner: "issuer-2", BatchID: batch},
+			{Kind: sequence.Record, Ticket: sequence.Ticket{Life: 1}, Owner: me, BatchID: "batch-2"},
+		} {
+			d := sequence.Decide(rules, row(sequence.Reserved, 0, false), c, now)
+			require.Equal(t, sequence.OutcomeConflict, d.Outcome)
+			require.False(t, d.Changed)
+		}
+	})
+	t.Run("a life that stands already gets its biz key where it has none", func(t *testing.T) {
+		n := row(sequence.Allocated, 2, false)
+		n.BizKey = ""
+		c := command(sequence.Record, 2)
+		c.BizKey = "o-9"
+		d := sequence.Decide(rules, n, c, now)
+		require.Equal(t, sequence.OutcomeAlreadyRecorded, d.Outcome)
+		require.Equal(t, "o-9", d.Number.BizKey)
+		require.Equal(t, n.Deadline, d.Number.Deadline)
+	})
+}
+
+func TestHeldNumbersAreTheirOwners(t *testing.T) {
+	for _, state := range []sequence.State{sequence.Reserved, sequence.Replayed} {
+		for _, c := range []sequence.Command{
+			{Kind: sequence.HandBack, Owner: "issuer-2", BatchID: batch},
+			{Kind: sequence.HandBack, Owner: me, BatchID: "batch-2"},
+		} {
+			d := sequence.Decide(rules, row(state, 0, false), c, now)
+			require.Equal(t, sequence.OutcomeSuperseded, d.Outcome)
+			require.False(t, d.Changed)
+		}
+	}
+}
+
+func TestConfirm(t *testing.T) {
+	confirm := func(n sequence.Number, life int32, bizKey string) sequence.Decision {
+		c := command(sequence.Confirm, life)
+		c.BizKey = bizKey
+		return sequence.Decide(rules, n, c, now)
+	}
+	t.Run("the first confirm decides which business object holds the number", func(t *testing.T) {
+		d := confirm(row(sequence.Allocated, 2, true), 2, "o-2")
+		require.Equal(t, sequence.OutcomeConfirmed, d.Outcome)
+		require.Equal(t, "o-2", d.Number.BizKey)
+		require.Equal(t, now, d.Number.ConfirmedTime)
+		require.Zero(t, d.Number.Deadline)
+	})
+	t.Run("a second object on the same life is a conflict", func(t *testing.T) {
+		d := confirm(row(sequence.Confirmed, 2, false), 2, "o-2")
+		require.Equal(t, sequence.OutcomeConflict, d.Outcome)
+	})
+	t.Run("the same object, or none named, repeats without harm", func(t *testing.T) {
+		for _, key := range []string{"o-1", ""} {
+			require.Equal(t, sequence.OutcomeAlreadyConfirmed, confirm(row(sequence.Confirmed, 2, false), 2, key).Outcome)
+		}
+	})
+	t.Run("without a life it means the only life there was", func(t *testing.T) {
+		d := confirm(row(sequence.Allocated, 1, false), 0, "")
+		require.Equal(t, sequence.OutcomeConfirmed, d.Outcome)
+	})
+}
+
+func TestConfirmAndAbandonAgreeInBothOrders(t *testing.T) {
+	for _, order := range [][2]sequence.Kind{{sequence.Confirm, sequence.Abandon}, {sequence.Abandon, sequence.Confirm}} {
+		n := row(sequence.Allocated, 2, false)
+		for _, kind := range order {
+			n = sequence.Decide(rules, n, command(kind, 2), now).Number
+		}
+		require.Equal(t, sequence.Confirmed, n.State, "%s then %s", order[0], order[1])
+	}
+}
+
+func TestSafetyWindow(t *testing.T) {
+	abandoned := sequence.Decide(rules, row(sequence.Allocated, 2, false), command(sequence.Abandon, 2), now)
+	require.Equal(t, now.Add(rules.SafetyWindow), abandoned.Number.Deadline)
+	require.Equal(t, rules.SafetyWindow, abandoned.Wait)
+	end := abandoned.Number.Deadline
+
+	t.Run("is not a microsecond shorter", func(t *testing.T) {
+		early := sequence.Decide(rules, abandoned.Number, command(sequence.Replay, 2), end.Add(-time.Microsecond))
+		require.Equal(t, sequence.OutcomeNotDue, early.Outcome)
+		require.Equal(t, time.Microsecond, early.Wait)
+		require.Equal(t, sequence.OutcomeReplayable, sequence.Decide(rules, abandoned.Number, command(sequence.Replay, 2), end).Outcome)
+	})
+	raised := rules
+	raised.SafetyWindow *= 2
+	t.Run("that was raised holds a waiting number longer", func(t *testing.T) {
+		d := sequence.Decide(raised, abandoned.Number, command(sequence.Replay, 2), end)
+		require.Equal(t, sequence.OutcomeNotDue, d.Outcome)
+		require.Equal(t, rules.SafetyWindow, d.Wait)
+	})
+	t.Run("that was raised reaches a pooled number", func(t *testing.T) {
+		pooled := sequence.Decide(rules, abandoned.Number, command(sequence.Replay, 2), end).Number
+		require.Equal(t, sequence.OutcomeNotDue, sequence.Decide(raised, pooled, command(sequence.Claim, 0), end).Outcome)
+		require.Equal(t, sequence.OutcomeClaimed, sequence.Decide(rules, pooled, command(sequence.Claim, 0), end).Outcome)
+	})
+}
+
+func TestReplayCapRetires(t *testing.T) {
+	n := row(sequence.Abandoned, 2, true)
+	n.Replays = int32(rules.MaxReplays)
+	d := sequence.Decide(rules, n, command(sequence.Replay, 2), now)
+	require.Equal(t, sequence.OutcomeRetired, d.Outcome)
+	require.Equal(t, sequence.Retired, d.Number.State)
+	require.Equal(t, sequence.ReasonReplayCap, d.Number.Reason)
+}

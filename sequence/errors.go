@@ -1,0 +1,103 @@
+package sequence
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Errors that callers can test for with errors.Is. The more telling types below wrap them.
+var (
+	// ErrInvalid: the input itself is wrong; repeating it will not help. See InvalidError.
+	ErrInvalid = errors.New("invalid argument")
+	// ErrNotFound: there is no such biz type, or no such number was ever handed out.
+	ErrNotFound = errors.New("not found")
+	// ErrTicketRequired: a number that was issued more than once was named without its life.
+	ErrTicketRequired = errors.New("the number has been issued more than once: quote the ticket")
+	// ErrConflict: the number is somebody else's. See RefusedError.
+	ErrConflict = errors.New("conflict: the number is held by another")
+	// ErrStale: the command means a life that is over. See RefusedError.
+	ErrStale = errors.New("stale: this life of the number is over")
+	// ErrAlreadyConfirmed: an abandon came after the confirm, which is final. See RefusedError.
+	ErrAlreadyConfirmed = errors.New("already confirmed: a confirm is final")
+	// ErrFull: the format has no numbers left and the pool is empty.
+	ErrFull = errors.New("the format has no numbers left")
+	// ErrBusy: a bound was met and nothing was taken; repeat later. See BusyError.
+	ErrBusy = errors.New("busy")
+	// ErrUnavailable: a server that the call needs is away. See UnavailableError.
+	ErrUnavailable = errors.New("unavailable")
+)
+
+// InvalidError names the faulty field of a request or a setting, as the API spells it.
+type InvalidError struct {
+	Field  string
+	Reason string
+}
+
+// Invalidf makes an InvalidError.
+func Invalidf(field, format string, args ...any) error {
+	return &InvalidError{Field: field, Reason: fmt.Sprintf(format, args...)}
+}
+
+func (e *InvalidError) Error() string { return e.Field + ": " + e.Reason }
+
+// Unwrap makes errors.Is(err, ErrInvalid) hold.
+func (e *InvalidError) Unwrap() error { return ErrInvalid }
+
+// RefusedError is a command that was understood and not carried out.
+type RefusedError struct {
+	Outcome Outcome // OutcomeConflict, OutcomeStale or OutcomeAlreadyConfirmed
+	Asked   Ticket  // the life that the command named
+	Current Ticket  // the life that stands in the ledger now
+	State   State   // where that life stands
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%s: %s: the ledger has %s, %s", e.Asked, e.Unwrap(), e.Current, e.State)
+}
+
+// Unwrap gives the sentinel of the outcome.
+func (e *RefusedError) Unwrap() error {
+	switch e.Outcome {
+	case OutcomeStale:
+		return ErrStale
+	case OutcomeAlreadyConfirmed:
+		return ErrAlreadyConfirmed
+	default:
+		return ErrConflict
+	}
+}
+
+// BusyError says what is full and when to repeat the call. Nothing was taken.
+type BusyError struct {
+	What       string
+	RetryAfter time.Duration
+}
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("%s: repeat after %s", e.What, e.RetryAfter)
+}
+
+// Unwrap makes errors.Is(err, ErrBusy) hold.
+func (e *BusyError) Unwrap() error { return ErrBusy }
+
+// UnavailableError says which server is away. Cause is for logs, not for callers.
+type UnavailableError struct {
+	What  string
+	Cause error
+}
+
+func (e *UnavailableError) Error() string {
+	if e.Cause == nil {
+		return e.What
+	}
+	return fmt.Sprintf("%s: %v", e.What, e.Cause)
+}
+
+// Unwrap makes errors.Is hold for ErrUnavailable and for the cause.
+func (e *UnavailableError) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{ErrUnavailable}
+	}
+	return []error{ErrUnavailable, e.Cause}
+}

@@ -1,0 +1,39 @@
+package sequence
+
+import "time"
+
+// Number is one row of the ledger. Times are UTC and the database's; the zero time is "not yet".
+type Number struct {
+	ID      int64
+	BizType string
+	Period  string
+	SeqNo   string
+	Value   int64
+	Life    int32 // how often it has been issued, or may have been; 0 = never
+	Replays int32 // how often it was issued again after an abandonment
+	BatchID string
+	State   State
+	Tracked bool // it has a run of its own in Temporal
+	BizKey  string
+
+	IssuedTime    time.Time
+	ConfirmedTime time.Time
+	AbandonedTime time.Time
+	// Deadline: Allocated, confirm by; Abandoned, end of the window; Replayable, next pool check.
+	Deadline time.Time
+
+	RetryTimes int32
+	Version    int64
+	Owner      string // the issuer that holds it, in states Reserved and Replayed only
+	Reason     string
+}
+
+// Ticket names the number's present life. A number of life 0 has none: see NextTicket.
+func (n Number) Ticket() Ticket {
+	return Ticket{BizType: n.BizType, SeqNo: n.SeqNo, Life: n.Life}
+}
+
+// NextTicket names the life that begins when the number is handed out next.
+func (n Number) NextTicket() Ticket {
+	return Ticket{BizType: n.BizType, SeqNo: n.SeqNo, Life: n.Life + 1}
+}

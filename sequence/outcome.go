@@ -1,0 +1,119 @@
+package sequence
+
+import "strconv"
+
+// Outcome is what a command came to. Its String is the metric label and, for the outcomes of
+// confirm and abandon, the name in the API without its prefix.
+type Outcome int8
+
+// Outcomes of confirm and abandon. NotFound, TicketRequired and Pending answer both.
+const (
+	// OutcomeConfirmed: this command confirmed the number.
+	OutcomeConfirmed Outcome = iota + 1
+	// OutcomeAlreadyConfirmed: this life was confirmed before. To an abandon it is a refusal.
+	OutcomeAlreadyConfirmed
+	// OutcomeRescued: confirmed although this life had been given up; it is not issued again.
+	OutcomeRescued
+	// OutcomeAbandoned: this command abandoned the number; its window runs.
+	OutcomeAbandoned
+	// OutcomeAlreadyAbandoned: this life was given up before.
+	OutcomeAlreadyAbandoned
+	// OutcomeConflict: the number was issued again, or another biz key has confirmed this life.
+	OutcomeConflict
+	// OutcomeStale: an abandon of an older life; nothing happens.
+	OutcomeStale
+	// OutcomeNotFound: this life was never handed out.
+	OutcomeNotFound
+	// OutcomeTicketRequired: named without a life, and there has been more than one.
+	OutcomeTicketRequired
+	// OutcomePending: the number is in an issuer's memory. Either the record of this life's
+	// hand-out is on its way, or the claim that would end this life is not decided. Ask again.
+	OutcomePending
+	// OutcomeAccepted is no decision: the ledger is away and Temporal holds the command.
+	OutcomeAccepted
+)
+
+// Outcomes of the steps that issuers and lifecycles take.
+const (
+	// OutcomeRecorded: the hand-out stands in the ledger.
+	OutcomeRecorded Outcome = iota + 32
+	// OutcomeAlreadyRecorded: it stood there before.
+	OutcomeAlreadyRecorded
+	// OutcomeHandedBack: the held number is in the pool.
+	OutcomeHandedBack
+	// OutcomeClaimed: the number left the pool for this issuer's memory.
+	OutcomeClaimed
+	// OutcomeNotDue: asked before the time; Decision.Wait is what is left. Not a failure.
+	OutcomeNotDue
+	// OutcomeExpired: nobody confirmed in time; the window runs.
+	OutcomeExpired
+	// OutcomeUnchanged: a check found nothing to do.
+	OutcomeUnchanged
+	// OutcomeReplayable: the window is over and the number may be pushed to the pool.
+	OutcomeReplayable
+	// OutcomeAlreadyReplayable: it was so before; pushing again is harmless.
+	OutcomeAlreadyReplayable
+	// OutcomeRetired: it is never issued again; a declared gap.
+	OutcomeRetired
+	// OutcomeSuperseded: the number has moved on; the command has nothing left to do.
+	OutcomeSuperseded
+)
+
+// Outcomes lists every outcome, for tests and tables.
+var Outcomes = [...]Outcome{
+	OutcomeConfirmed, OutcomeAlreadyConfirmed, OutcomeRescued, OutcomeAbandoned, OutcomeAlreadyAbandoned,
+	OutcomeConflict, OutcomeStale, OutcomeNotFound, OutcomeTicketRequired, OutcomePending, OutcomeAccepted,
+	OutcomeRecorded, OutcomeAlreadyRecorded, OutcomeHandedBack, OutcomeClaimed, OutcomeNotDue, OutcomeExpired,
+	OutcomeUnchanged, OutcomeReplayable, OutcomeAlreadyReplayable, OutcomeRetired, OutcomeSuperseded,
+}
+
+// String is the outcome in capitals, e.g. "ALREADY_CONFIRMED".
+func (o Outcome) String() string {
+	switch o {
+	case OutcomeConfirmed:
+		return "CONFIRMED"
+	case OutcomeAlreadyConfirmed:
+		return "ALREADY_CONFIRMED"
+	case OutcomeRescued:
+		return "RESCUED"
+	case OutcomeAbandoned:
+		return "ABANDONED"
+	case OutcomeAlreadyAbandoned:
+		return "ALREADY_ABANDONED"
+	case OutcomeConflict:
+		return "CONFLICT"
+	case OutcomeStale:
+		return "STALE"
+	case OutcomeNotFound:
+		return "NOT_FOUND"
+	case OutcomeTicketRequired:
+		return "TICKET_REQUIRED"
+	case OutcomePending:
+		return "PENDING"
+	case OutcomeAccepted:
+		return "ACCEPTED"
+	case OutcomeRecorded:
+		return "RECORDED"
+	case OutcomeAlreadyRecorded:
+		return "ALREADY_RECORDED"
+	case OutcomeHandedBack:
+		return "HANDED_BACK"
+	case OutcomeClaimed:
+		return "CLAIMED"
+	case OutcomeNotDue:
+		return "NOT_DUE"
+	case OutcomeExpired:
+		return "EXPIRED"
+	case OutcomeUnchanged:
+		return "UNCHANGED"
+	case OutcomeReplayable:
+		return "REPLAYABLE"
+	case OutcomeAlreadyReplayable:
+		return "ALREADY_REPLAYABLE"
+	case OutcomeRetired:
+		return "RETIRED"
+	case OutcomeSuperseded:
+		return "SUPERSEDED"
+	}
+	return "OUTCOME_" + strconv.Itoa(int(o))
+}
