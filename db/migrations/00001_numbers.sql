@@ -87,7 +87,7 @@ CREATE TABLE t_seq_conflict (
   current_issued   DATETIME(6)  NULL,
   detected_time    DATETIME(6)  NOT NULL,
   PRIMARY KEY (id),
-  KEY idx_conflict_seq (biz_type, seq_no)
+  UNIQUE KEY uk_conflict (biz_type, seq_no, asked_life, asked_biz_key, current_life, current_biz_key)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 -- The processes that hand out numbers. Rows of t_seq_issue_log name their owner by this id.
