@@ -1,0 +1,236 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+// MaxBatch is the most commands that one transaction carries out. At 500 rows the server is near
+// its best rate, and the locks are held for some 10 ms.
+const MaxBatch = 500
+
+// maxUnknownCommits is how often Apply looks again after an answer to COMMIT was lost.
+const maxUnknownCommits = 3
+
+// errGuardMissed is a row that changed although it was locked. Reading and deciding again is right.
+var errGuardMissed = errors.New("a row changed under its lock")
+
+// Apply carries out the commands in transactions of at most MaxBatch and answers each in its
+// place. Every command is decided by sequence.Decide under its row's lock, by the database's
+// clock; several commands for one number are decided one after the other. A number without a row
+// is OutcomeNotFound. A conflict is recorded in t_seq_conflict in the same transaction, and
+// the life that a claim may end in t_seq_life.
+//
+// An error means that nothing is known of a part of the commands; repeating them is always
+// safe. It is a sequence.UnavailableError while the ledger is away.
+func (l *Ledger) Apply(ctx context.Context, commands []sequence.Command) ([]sequence.Decision, error) {
+	decisions := make([]sequence.Decision, 0, len(commands))
+	for batch := range slices.Chunk(commands, MaxBatch) {
+		decided, err := l.applyBatch(ctx, batch)
+		if err != nil {
+			return nil, classify(fmt.Sprintf("apply %d commands", len(commands)), err)
+		}
+		decisions = append(decisions, decided...)
+	}
+	return decisions, nil
+}
+
+// applyBatch carries out one batch, halves it where others hold its rows for too long, and
+// finds out what became of it where the answer to its COMMIT was lost.
+func (l *Ledger) applyBatch(ctx context.Context, commands []sequence.Command) ([]sequence.Decision, error) {
+	var lost *application
+	for try := 1; ; try++ {
+		a := &application{ctx: ctx, commands: commands, before: lost}
+		err := l.inTx(ctx, a.run)
+		switch {
+		case err == nil:
+			return a.decisions, nil
+		case errors.Is(err, errCommitUnknown) && try <= maxUnknownCommits && ctx.Err() == nil:
+			l.log.WarnContext(ctx, "the answer to COMMIT was lost; reading what became of it", "commands", len(commands), "error", err)
+			lost = a
+		case errors.Is(err, errGuardMissed) && try <= 3:
+		case number(err) == errLockWaitTimeout && len(commands) > 1:
+			first, err := l.applyBatch(ctx, commands[:len(commands)/2])
+			if err != nil {
+				return nil, err
+			}
+			second, err := l.applyBatch(ctx, commands[len(commands)/2:])
+			return append(first, second...), err
+		default:
+			return nil, err
+		}
+	}
+}
+
+// application is one try at one batch.
+type application struct {
+	ctx       context.Context //nolint:containedctx // it lives for one transaction
+	commands  []sequence.Command
+	before    *application // an earlier try whose COMMIT is unknown
+	decisions []sequence.Decision
+	rows      []changed
+}
+
+// key names a row; rows are locked in the order of their keys.
+type key struct{ bizType, seqNo string }
+
+func keyOf(t sequence.Ticket) key { return key{t.BizType, t.SeqNo} }
+
+func compareKeys(a, b key) int {
+	return cmp.Or(strings.Compare(a.bizType, b.bizType), strings.Compare(a.seqNo, b.seqNo))
+}
+
+func (a *application) run(tx *sql.Tx) error {
+	a.decisions, a.rows = make([]sequence.Decision, len(a.commands)), nil
+	locked, err := lockNumbers(a.ctx, tx, a.keys(), a.lockClause())
+	if err != nil {
+		return err
+	}
+	if a.before != nil && a.before.stands(locked) {
+		a.decisions, a.rows = a.before.decisions, a.before.rows
+		return nil
+	}
+	rules, now, err := rulesAndNow(a.ctx, tx, a.bizTypes())
+	if err != nil {
+		return err
+	}
+	current := make(map[key]*sequence.Number, len(locked))
+	for _, n := range locked {
+		if _, ok := rules[n.BizType]; !ok {
+			return fmt.Errorf("number %s of %s has no row in t_seq_biz_type: restore its biz type", n.SeqNo, n.BizType)
+		}
+		current[key{n.BizType, n.SeqNo}] = &n
+	}
+	var lives []sequence.Number
+	var conflicts []conflict
+	for i, c := range a.commands {
+		n, ok := current[keyOf(c.Ticket)]
+		if !ok {
+			a.decisions[i].Outcome = sequence.OutcomeNotFound
+			continue
+		}
+		was := *n
+		d := sequence.Decide(rules[n.BizType], was, c, now)
+		a.decisions[i], *n = d, d.Number
+		switch {
+		case d.Outcome == sequence.OutcomeClaimed && was.Life > 0:
+			lives = append(lives, was)
+		case d.Outcome == sequence.OutcomeConflict:
+			conflicts = append(conflicts, conflict{asked: c, current: d.Number})
+		}
+	}
+	for _, was := range locked {
+		if is := *current[key{was.BizType, was.SeqNo}]; is != was {
+			a.rows = append(a.rows, changed{was: was, is: is})
+		}
+	}
+	if err := writeNumbers(a.ctx, tx, a.rows); err != nil {
+		return err
+	}
+	if err := insertLives(a.ctx, tx, lives); err != nil {
+		return err
+	}
+	return insertConflicts(a.ctx, tx, conflicts, now)
+}
+
+// stands reports whether the transaction of this try was committed: then at least one of the
+// rows that it changed stands as it left it. Where others have moved all of them on since,
+// deciding again is right too.
+func (a *application) stands(locked []sequence.Number) bool {
+	left := make(map[int64]sequence.Number, len(a.rows))
+	for _, r := range a.rows {
+		left[r.is.ID] = r.is
+	}
+	return slices.ContainsFunc(locked, func(n sequence.Number) bool { return left[n.ID] == n })
+}
+
+func (a *application) keys() []key {
+	keys := make([]key, len(a.commands))
+	for i, c := range a.commands {
+		keys[i] = keyOf(c.Ticket)
+	}
+	slices.SortFunc(keys, compareKeys)
+	return slices.Compact(keys)
+}
+
+func (a *application) bizTypes() []string {
+	var names []string
+	for _, k := range a.keys() {
+		if len(names) == 0 || names[len(names)-1] != k.bizType {
+			names = append(names, k.bizType)
+		}
+	}
+	return names
+}
+
+// lockClause lets a batch of claims pass over rows that somebody else is working on: such a
+// number is being rescued or claimed, and is no loss.
+func (a *application) lockClause() string {
+	for _, c := range a.commands {
+		if c.Kind != sequence.Claim {
+			return "FOR UPDATE"
+		}
+	}
+	return "FOR UPDATE SKIP LOCKED"
+}
+
+// lockNumbers reads and locks the rows of the keys, which are sorted. The index is named so that
+// rows are locked in its order whatever the optimizer thinks of the list.
+func lockNumbers(ctx context.Context, tx *sql.Tx, keys []key, clause string) ([]sequence.Number, error) {
+	var locked []sequence.Number
+	for len(keys) > 0 {
+		n := 1
+		for n < len(keys) && keys[n].bizType == keys[0].bizType {
+			n++
+		}
+		args := make([]any, 0, n+1)
+		args = append(args, keys[0].bizType)
+		for _, k := range keys[:n] {
+			args = append(args, k.seqNo)
+		}
+		query := "SELECT " + numberColumns + " FROM t_seq_issue_log FORCE INDEX (uk_biz_seq) WHERE biz_type = ? AND seq_no IN (" +
+			placeholders(n) + ") ORDER BY seq_no " + clause
+		rows, err := scanNumbers(tx.QueryContext(ctx, query, args...))
+		if err != nil {
+			return nil, fmt.Errorf("lock %d numbers of %s: %w", n, keys[0].bizType, err)
+		}
+		locked, keys = append(locked, rows...), keys[n:]
+	}
+	return locked, nil
+}
+
+// placeholders is n question marks with commas between.
+func placeholders(n int) string {
+	return strings.TrimSuffix(strings.Repeat("?,", n), ",")
+}
+
+// rulesAndNow reads the settings of the biz types and the database's time. It is asked after the
+// locks are held, so that a wait for them does not make "now" old.
+func rulesAndNow(ctx context.Context, tx *sql.Tx, names []string) (map[string]sequence.BizType, time.Time, error) {
+	args := make([]any, len(names))
+	for i, name := range names {
+		args[i] = name
+	}
+	rows, err := tx.QueryContext(ctx, "SELECT UTC_TIMESTAMP(6), "+bizTypeColumns+" FROM t_seq_biz_type WHERE name IN ("+placeholders(len(names))+")", args...)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("read the rules of %s: %w", strings.Join(names, ", "), err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	rules, now := map[string]sequence.BizType{}, time.Time{}
+	for rows.Next() {
+		b, err := scanBizType(rows, &now)
+		if err != nil {
+			return nil, time.Time{}, err
+		}
+		rules[b.Name] = b
+	}
+	return rules, now, rows.Err()
+}

@@ -1,0 +1,100 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+)
+
+// maxOpenConns bounds the connections of one process. Few are needed: calls are coalesced.
+const maxOpenConns = 16
+
+// Ledger is the numbers' tables. It is safe for concurrent use.
+type Ledger struct {
+	db  *sql.DB
+	log *slog.Logger
+}
+
+// Option changes how a Ledger is opened.
+type Option func(*options)
+
+type options struct {
+	openDB func(driver.Connector) *sql.DB
+	log    *slog.Logger
+}
+
+// WithOpenDB makes the connection pool by open instead of sql.OpenDB, e.g. to trace statements.
+func WithOpenDB(open func(driver.Connector) *sql.DB) Option {
+	return func(o *options) { o.openDB = open }
+}
+
+// WithLogger sends the ledger's few lines (repeated transactions, unsafe server settings) to log.
+func WithLogger(log *slog.Logger) Option {
+	return func(o *options) { o.log = log }
+}
+
+// Open reads the DSN (user:password@tcp(host:port)/database, as of go-sql-driver) and prepares
+// the connections; it does not connect. An error names what is wrong with the DSN, never its
+// password.
+func Open(dsn string, opts ...Option) (*Ledger, error) {
+	o := options{openDB: sql.OpenDB, log: slog.Default()}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	connector, err := newConnector(dsn)
+	if err != nil {
+		return nil, err
+	}
+	db := o.openDB(connector)
+	db.SetMaxOpenConns(maxOpenConns)
+	db.SetMaxIdleConns(maxOpenConns)
+	db.SetConnMaxLifetime(10 * time.Minute)
+	return &Ledger{db: db, log: o.log.With("component", "ledger")}, nil
+}
+
+// DB is the connection pool below, for migrations and for reads of other packages' own.
+func (l *Ledger) DB() *sql.DB { return l.db }
+
+// Close ends the connections.
+func (l *Ledger) Close() error { return l.db.Close() }
+
+// Ping answers whether the database answers; the error is a sequence.UnavailableError.
+func (l *Ledger) Ping(ctx context.Context) error {
+	var one int
+	return classify("ping", l.db.QueryRowContext(ctx, "SELECT 1").Scan(&one))
+}
+
+const queryServerSettings = `SELECT VERSION(), @@GLOBAL.innodb_flush_log_at_trx_commit, @@GLOBAL.log_bin, @@GLOBAL.sync_binlog, @@SESSION.sql_mode`
+
+// CheckServer refuses a server whose settings would cut values short without an error, and
+// warns of one on which an acknowledged commit may be lost.
+func (l *Ledger) CheckServer(ctx context.Context) error {
+	var version, mode string
+	var flush, binlog, syncBinlog int
+	err := l.db.QueryRowContext(ctx, queryServerSettings).Scan(&version, &flush, &binlog, &syncBinlog, &mode)
+	if err != nil {
+		return classify("read the server's settings", err)
+	}
+	if !strings.Contains(mode, "STRICT_TRANS_TABLES") && !strings.Contains(mode, "STRICT_ALL_TABLES") {
+		return fmt.Errorf("ledger: the server's sql_mode is %q, which cuts long values without an error: add STRICT_TRANS_TABLES", mode)
+	}
+	if flush != 1 {
+		l.log.WarnContext(ctx, "an acknowledged commit may be lost in a crash of the database: set innodb_flush_log_at_trx_commit=1",
+			"server", version, "innodb_flush_log_at_trx_commit", flush)
+	}
+	if binlog == 1 && syncBinlog != 1 {
+		l.log.WarnContext(ctx, "an acknowledged commit may be lost in a crash of the database: set sync_binlog=1",
+			"server", version, "sync_binlog", syncBinlog)
+	}
+	return nil
+}
+
+// errorsJoinClose closes conn and adds what went wrong with that.
+func errorsJoinClose(err error, conn driver.Conn) error {
+	return errors.Join(err, conn.Close())
+}

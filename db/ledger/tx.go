@@ -1,0 +1,63 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// maxLockRetries bounds how often a transaction that lost against others is repeated. With the
+// lock wait of 2 s the worst case stays below half a minute.
+const maxLockRetries = 10
+
+// errCommitUnknown marks a COMMIT whose answer was lost: the transaction happened, or it did not.
+var errCommitUnknown = errors.New("the answer to COMMIT was lost")
+
+// inTx runs fn in one transaction, and again with jitter while it is rolled back for a deadlock.
+// A lock wait that ran out is returned, so that a batch can be halved. An unknown COMMIT is
+// errCommitUnknown, and is not repeated here: only the caller knows how to look.
+func (l *Ledger) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
+	for try := 1; ; try++ {
+		err := l.once(ctx, fn)
+		if number(err) != errDeadlock || try == maxLockRetries {
+			return err
+		}
+		l.log.DebugContext(ctx, "a deadlock rolled the transaction back; repeating it", "try", try)
+		if err := pause(ctx, time.Duration(try)*5*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *Ledger) once(ctx context.Context, fn func(*sql.Tx) error) error {
+	tx, err := l.db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit it has nothing to do; before, the first error counts
+	if err := fn(tx); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		if isConnectionLost(err) || ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", errCommitUnknown, err)
+		}
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// pause waits between half of d and d.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d/2 + rand.N(d/2+1))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,133 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+// Time limits of a call where the URL sets none: a pool that does not answer is a pool that is
+// away, and nobody waits for it.
+const (
+	dialTimeout = time.Second
+	callTimeout = time.Second
+)
+
+// Pool is the free numbers of all biz types. It is safe for concurrent use.
+type Pool struct {
+	client *redis.Client
+}
+
+// Open reads the URL (redis://[user:password@]host:port/database, or rediss:// for TLS) and prepares
+// the connections; it does not connect. instrument, where given, is called with the client, e.g.
+// to trace its commands.
+func Open(url string, instrument ...func(*redis.Client) error) (*Pool, error) {
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		// The error may quote the URL, and with it the password.
+		return nil, errors.New("pool: the URL is not of the form redis://[user:password@]host:port/database")
+	}
+	// A pop whose reply is lost has happened: the client must not repeat it unseen (C05). What
+	// may be repeated is repeated by the callers, who know what that means.
+	options.MaxRetries = -1
+	options.ContextTimeoutEnabled = true
+	if options.DialTimeout == 0 {
+		options.DialTimeout = dialTimeout
+	}
+	if options.ReadTimeout == 0 {
+		options.ReadTimeout = callTimeout
+	}
+	if options.WriteTimeout == 0 {
+		options.WriteTimeout = callTimeout
+	}
+	client := redis.NewClient(options)
+	for _, f := range instrument {
+		if err := f(client); err != nil {
+			return nil, errors.Join(fmt.Errorf("pool: instrument the client: %w", err), client.Close())
+		}
+	}
+	return &Pool{client: client}, nil
+}
+
+// Close ends the connections.
+func (p *Pool) Close() error { return p.client.Close() }
+
+// Ping answers whether Redis answers; the error is a sequence.UnavailableError.
+func (p *Pool) Ping(ctx context.Context) error {
+	return classify("ping", p.client.Ping(ctx).Err())
+}
+
+// Push puts numbers, of any biz types, into their pools. A number that is there already stays
+// there once. On an error any part of them may have been pushed; pushing again is harmless.
+func (p *Pool) Push(ctx context.Context, numbers []sequence.Number) error {
+	if len(numbers) == 0 {
+		return nil
+	}
+	members := map[string][]redis.Z{}
+	for _, n := range numbers {
+		// A value above 2^53 is rounded here: the order is a wish, the member is exact.
+		members[n.BizType] = append(members[n.BizType], redis.Z{Score: float64(n.Value), Member: n.SeqNo})
+	}
+	_, err := p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for bizType, m := range members {
+			pipe.ZAdd(ctx, poolKey(bizType), m...)
+		}
+		return nil
+	})
+	return classify(fmt.Sprintf("push %d numbers", len(numbers)), err)
+}
+
+// Pop takes at most count seq nos out of a biz type's pool, lowest value first. An empty pool
+// gives none and no error. On an error some may have left the pool unseen; their rows stay
+// REPLAYABLE in the ledger.
+func (p *Pool) Pop(ctx context.Context, bizType string, count int) ([]string, error) {
+	popped, err := p.client.ZPopMin(ctx, poolKey(bizType), int64(count)).Result()
+	if err != nil {
+		return nil, classify(fmt.Sprintf("pop %d numbers of %s", count, bizType), err)
+	}
+	seqNos := make([]string, 0, len(popped))
+	for _, z := range popped {
+		if seqNo, ok := z.Member.(string); ok {
+			seqNos = append(seqNos, seqNo)
+		}
+	}
+	return seqNos, nil
+}
+
+// Remove takes numbers out of their pools where they are there, e.g. after a rescue.
+func (p *Pool) Remove(ctx context.Context, numbers []sequence.Number) error {
+	if len(numbers) == 0 {
+		return nil
+	}
+	members := map[string][]any{}
+	for _, n := range numbers {
+		members[n.BizType] = append(members[n.BizType], n.SeqNo)
+	}
+	_, err := p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for bizType, m := range members {
+			pipe.ZRem(ctx, poolKey(bizType), m...)
+		}
+		return nil
+	})
+	return classify(fmt.Sprintf("remove %d numbers", len(numbers)), err)
+}
+
+// Size counts the numbers in a biz type's pool.
+func (p *Pool) Size(ctx context.Context, bizType string) (int64, error) {
+	n, err := p.client.ZCard(ctx, poolKey(bizType)).Result()
+	return n, classify("count the pool of "+bizType, err)
+}
+
+// classify names what was tried. Whatever Redis answers instead of serving (away, read-only, full
+// memory), the pool is away for the caller; the cause tells which.
+func classify(tried string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &sequence.UnavailableError{What: "the pool is away", Cause: fmt.Errorf("%s: %w", tried, err)}
+}

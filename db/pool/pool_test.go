@@ -1,0 +1,83 @@
+package pool_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lacuna-seq/lacuna/db/pool"
+	"github.com/lacuna-seq/lacuna/internal/testkit"
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+func setup(t *testing.T) *pool.Pool {
+	t.Helper()
+	p, err := pool.Open(testkit.Redis(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return p
+}
+
+func number(bizType, seqNo string, value int64) sequence.Number {
+	return sequence.Number{BizType: bizType, SeqNo: seqNo, Value: value}
+}
+
+func TestPool(t *testing.T) {
+	one, two, three := number("ORDER", "A-000001", 1), number("ORDER", "A-000002", 2), number("ORDER", "A-000003", 3)
+
+	t.Run("gives the lowest value first, of its own biz type", func(t *testing.T) {
+		p := setup(t)
+		require.NoError(t, p.Push(t.Context(), []sequence.Number{three, one, number("PU", "P-1", 0), two}))
+		got, err := p.Pop(t.Context(), "ORDER", 2)
+		require.NoError(t, err)
+		require.Equal(t, []string{"A-000001", "A-000002"}, got)
+		got, err = p.Pop(t.Context(), "ORDER", 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{"A-000003"}, got)
+	})
+	t.Run("holds a number that is pushed twice once", func(t *testing.T) {
+		p := setup(t)
+		require.NoError(t, p.Push(t.Context(), []sequence.Number{one, one}))
+		require.NoError(t, p.Push(t.Context(), []sequence.Number{one}))
+		n, err := p.Size(t.Context(), "ORDER")
+		require.NoError(t, err)
+		require.Equal(t, int64(1), n)
+	})
+	t.Run("is empty without an error", func(t *testing.T) {
+		p := setup(t)
+		got, err := p.Pop(t.Context(), "ORDER", 10)
+		require.NoError(t, err)
+		require.Empty(t, got)
+		require.NoError(t, p.Push(t.Context(), nil))
+		require.NoError(t, p.Remove(t.Context(), nil))
+	})
+	t.Run("lets a rescued number be taken out", func(t *testing.T) {
+		p := setup(t)
+		require.NoError(t, p.Push(t.Context(), []sequence.Number{one, two}))
+		require.NoError(t, p.Remove(t.Context(), []sequence.Number{one, three}))
+		got, err := p.Pop(t.Context(), "ORDER", 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{"A-000002"}, got)
+	})
+}
+
+func TestAPoolThatIsAwayIsUnavailable(t *testing.T) {
+	p, err := pool.Open("redis://:secret@127.0.0.1:1/0")
+	require.NoError(t, err)
+	defer p.Close() //nolint:errcheck // nothing was opened
+	require.ErrorIs(t, p.Ping(t.Context()), sequence.ErrUnavailable)
+	_, err = p.Pop(t.Context(), "ORDER", 1)
+	require.ErrorIs(t, err, sequence.ErrUnavailable)
+	require.NotContains(t, err.Error(), "secret")
+	require.ErrorIs(t, p.Push(t.Context(), []sequence.Number{number("ORDER", "A-1", 1)}), sequence.ErrUnavailable)
+}
+
+func TestABadURLIsRefusedWithoutItsPassword(t *testing.T) {
+	for _, url := range []string{"", "localhost:6379", "http://:secret@localhost", "redis://:secret@[::1"} {
+		_, err := pool.Open(url)
+		require.Error(t, err, url)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}

@@ -1,0 +1,168 @@
+package devenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// stopGrace is how long a child has after SIGTERM where the caller's context sets no end.
+const stopGrace = 20 * time.Second
+
+// Spec says how to run a child.
+type Spec struct {
+	Name string // in messages
+	Path string
+	Args []string
+	Env  []string // added to this process's environment
+	Dir  string
+	// Log is the file that the child's output is appended to; with Output set it goes there.
+	Log    string
+	Output io.Writer
+}
+
+// Child is one running process, in a process group of its own, so that a terminal's Ctrl-C does
+// not reach it before its parent has decided. It does not survive its parent.
+type Child struct {
+	spec Spec
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error
+}
+
+// Start runs a child. It is up as a process when Start returns, not necessarily ready.
+func Start(spec Spec) (*Child, error) {
+	c := &Child{spec: spec, done: make(chan struct{})}
+	c.cmd = exec.Command(spec.Path, spec.Args...)
+	c.cmd.Dir, c.cmd.Env = spec.Dir, append(os.Environ(), spec.Env...)
+	c.cmd.SysProcAttr = childAttributes()
+	c.cmd.Stdout, c.cmd.Stderr = spec.Output, spec.Output
+	var log *os.File
+	if spec.Output == nil {
+		var err error
+		if log, err = os.OpenFile(spec.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err != nil {
+			return nil, fmt.Errorf("start %s: open its log: %w", spec.Name, err)
+		}
+		defer log.Close() //nolint:errcheck // the child has its own handle
+		c.cmd.Stdout, c.cmd.Stderr = log, log
+	}
+	if err := onSpawner(c.cmd.Start); err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
+	}
+	go func() {
+		err := c.cmd.Wait()
+		c.err = fmt.Errorf("%s ended (%s)%s", spec.Name, c.cmd.ProcessState, c.lastWords())
+		if err == nil {
+			c.err = fmt.Errorf("%s ended", spec.Name)
+		}
+		close(c.done)
+	}()
+	return c, nil
+}
+
+// Name is the child's name in messages.
+func (c *Child) Name() string { return c.spec.Name }
+
+// Pid is the child's process ID.
+func (c *Child) Pid() int { return c.cmd.Process.Pid }
+
+// Done is closed when the child has ended.
+func (c *Child) Done() <-chan struct{} { return c.done }
+
+// Err says how the child ended, with the last lines of its log; nil while it runs.
+func (c *Child) Err() error {
+	select {
+	case <-c.done:
+		return c.err
+	default:
+		return nil
+	}
+}
+
+// Stop asks the child to end and waits; when ctx ends, or after 20 s, it is killed.
+func (c *Child) Stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
+	c.signal(syscall.SIGCONT)
+	c.signal(syscall.SIGTERM)
+	select {
+	case <-c.done:
+		return nil
+	case <-ctx.Done():
+		c.Kill()
+		return fmt.Errorf("%s did not end in time and was killed", c.spec.Name)
+	}
+}
+
+// Kill ends the child and what it started, as kill -9 does, and waits until it is gone.
+func (c *Child) Kill() {
+	if err := syscall.Kill(-c.Pid(), syscall.SIGKILL); err != nil {
+		c.signal(syscall.SIGKILL)
+	}
+	<-c.done
+}
+
+// Pause freezes the child (SIGSTOP) until Resume.
+func (c *Child) Pause() { c.signal(syscall.SIGSTOP) }
+
+// Resume lets a paused child go on.
+func (c *Child) Resume() { c.signal(syscall.SIGCONT) }
+
+// signal reaches a child that may have ended; then there is nothing to do.
+func (c *Child) signal(s syscall.Signal) { _ = c.cmd.Process.Signal(s) }
+
+func (c *Child) lastWords() string {
+	if c.spec.Log == "" {
+		return ""
+	}
+	out, err := os.ReadFile(c.spec.Log)
+	if err != nil || len(out) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", last lines of %s:\n%s", c.spec.Log, lastLines(out, 5))
+}
+
+// awaitReady asks ready until it answers, the child ends or ctx does.
+func (c *Child) awaitReady(ctx context.Context, ready func(context.Context) error) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-c.done:
+			return c.err
+		case <-ctx.Done():
+			c.Kill()
+			return errors.Join(fmt.Errorf("%s did not become ready: %w", c.spec.Name, err), ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// A child dies with the thread that started it, so all are started from one thread that stays.
+var spawner = sync.OnceValue(func() chan func() {
+	work := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for f := range work {
+			f()
+		}
+	}()
+	return work
+})
+
+func onSpawner(f func() error) error {
+	result := make(chan error)
+	spawner() <- func() { result <- f() }
+	return <-result
+}
