@@ -175,3 +175,24 @@ func TestEveryNameIsItsOwn(t *testing.T) {
 	require.Len(t, names, len(sequence.States)+len(sequence.Outcomes)+len(sequence.Kinds))
 	require.Equal(t, "STATE_99", sequence.State(99).String())
 }
+
+func TestNamesAreReadBack(t *testing.T) {
+	for _, s := range sequence.States {
+		var got sequence.State
+		text, err := s.MarshalText()
+		require.NoError(t, err)
+		require.NoError(t, got.UnmarshalText(text))
+		require.Equal(t, s, got)
+	}
+	for _, o := range sequence.Outcomes {
+		var got sequence.Outcome
+		text, err := o.MarshalText()
+		require.NoError(t, err)
+		require.NoError(t, got.UnmarshalText(text))
+		require.Equal(t, o, got)
+	}
+	var s sequence.State
+	require.ErrorIs(t, s.UnmarshalText([]byte("SOLD")), sequence.ErrInvalid)
+	var o sequence.Outcome
+	require.ErrorIs(t, o.UnmarshalText([]byte("SOLD")), sequence.ErrInvalid)
+}

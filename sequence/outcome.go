@@ -117,3 +117,17 @@ func (o Outcome) String() string {
 	}
 	return "OUTCOME_" + strconv.Itoa(int(o))
 }
+
+// MarshalText spells the outcome by its name, in workflow inputs and results.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText reads what MarshalText spelled.
+func (o *Outcome) UnmarshalText(text []byte) error {
+	for _, known := range Outcomes {
+		if known.String() == string(text) {
+			*o = known
+			return nil
+		}
+	}
+	return Invalidf("outcome", "%s is not the name of an outcome", quote(string(text)))
+}

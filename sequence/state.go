@@ -58,3 +58,17 @@ func (s State) String() string {
 
 // Held reports whether a number in this state sits in one issuer's memory.
 func (s State) Held() bool { return s == Reserved || s == Replayed }
+
+// MarshalText spells the state by its name, in workflow inputs and results.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText spelled.
+func (s *State) UnmarshalText(text []byte) error {
+	for _, known := range States {
+		if known.String() == string(text) {
+			*s = known
+			return nil
+		}
+	}
+	return Invalidf("state", "%s is not the name of a state", quote(string(text)))
+}

@@ -1,0 +1,152 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/lacuna-seq/lacuna/internal/batching"
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+// Names under which the activities are registered. They stand in histories: never change them.
+const (
+	SettleName = "Settle"
+	ReplayName = "Replay"
+)
+
+// Ledger is what the activities need of the ledger.
+type Ledger interface {
+	// Apply decides every command under its row's lock, in order, and answers each in its place. A
+	// number without a row is OutcomeNotFound. An error means that nothing is known of some of
+	// the commands; it is sequence.ErrUnavailable while the ledger is away.
+	Apply(ctx context.Context, commands []sequence.Command) ([]sequence.Decision, error)
+}
+
+// Pool is what the activities need of the pool.
+type Pool interface {
+	// Push puts numbers into their pools; a number that is there already stays there once.
+	Push(ctx context.Context, numbers []sequence.Number) error
+	// Remove takes numbers out of their pools where they are there.
+	Remove(ctx context.Context, numbers []sequence.Number) error
+}
+
+// Time limits of one joined call. They end the call, not the activity, which asks again.
+const (
+	applyTimeout = 20 * time.Second
+	pushTimeout  = 5 * time.Second
+)
+
+// Activities settles and replays numbers. It is safe for concurrent use.
+type Activities struct {
+	pool  Pool
+	log   *slog.Logger
+	apply *batching.Coalescer[sequence.Command, sequence.Decision]
+	push  *batching.Coalescer[sequence.Number, struct{}]
+}
+
+// New starts the coalescers; Close ends them.
+func New(ledger Ledger, pool Pool, log *slog.Logger) *Activities {
+	return &Activities{
+		pool: pool,
+		log:  log.With("component", "activities"),
+		apply: batching.New(func(ctx context.Context, commands []sequence.Command) ([]sequence.Decision, error) {
+			ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+			defer cancel()
+			return ledger.Apply(ctx, commands)
+		}, batching.Options{}),
+		push: batching.New(func(ctx context.Context, numbers []sequence.Number) ([]struct{}, error) {
+			ctx, cancel := context.WithTimeout(ctx, pushTimeout)
+			defer cancel()
+			return make([]struct{}, len(numbers)), pool.Push(ctx, numbers)
+		}, batching.Options{}),
+	}
+}
+
+// Close carries out what is queued. The worker calls it after its activities have ended.
+func (a *Activities) Close() {
+	a.apply.Close()
+	a.push.Close()
+}
+
+// Command is a confirm or an abandon that came to the lifecycle as a signal.
+type Command struct {
+	Kind   string `json:"kind"` // "confirm" or "abandon"
+	BizKey string `json:"bizKey,omitempty"`
+}
+
+// SettleInput asks to settle one life of one number.
+type SettleInput struct {
+	Ticket   string    `json:"ticket"`
+	Commands []Command `json:"commands,omitempty"` // in the order in which they are carried out
+}
+
+// SettleResult says where the number stands after it.
+type SettleResult struct {
+	// Outcome is what the final check came to: UNCHANGED, EXPIRED, PENDING, NOT_FOUND or SUPERSEDED.
+	Outcome sequence.Outcome `json:"outcome"`
+	// State is the row's, and means this life only while Outcome is UNCHANGED or EXPIRED.
+	State sequence.State `json:"state"`
+	// Wait is the time left to the row's deadline while it is Allocated or Abandoned.
+	Wait time.Duration `json:"wait"`
+	// Commands are the outcomes of the commands, in their order.
+	Commands []sequence.Outcome `json:"commands,omitempty"`
+	Reason   string             `json:"reason,omitempty"`
+}
+
+// Settle carries out the commands, then expires the number if it is still not confirmed and its
+// time is over. Repeating it is harmless. It fails, retryably, while the ledger is away.
+func (a *Activities) Settle(ctx context.Context, in SettleInput) (SettleResult, error) {
+	ticket, err := sequence.ParseTicket(in.Ticket)
+	if err != nil {
+		return SettleResult{}, invalidInput(err)
+	}
+	commands := make([]sequence.Command, 0, len(in.Commands)+1)
+	for _, c := range in.Commands {
+		kind, err := kindOf(c.Kind)
+		if err != nil {
+			return SettleResult{}, invalidInput(err)
+		}
+		commands = append(commands, sequence.Command{Kind: kind, Ticket: ticket, BizKey: c.BizKey})
+	}
+	decisions, err := a.apply.Do(ctx, append(commands, sequence.Command{Kind: sequence.Check, Ticket: ticket})...)
+	if err != nil {
+		return SettleResult{}, ledgerAway(err)
+	}
+	last := decisions[len(decisions)-1]
+	result := SettleResult{Outcome: last.Outcome, State: last.Number.State, Wait: last.Wait, Reason: last.Number.Reason}
+	for _, d := range decisions[:len(decisions)-1] {
+		result.Commands = append(result.Commands, d.Outcome)
+		if d.Outcome == sequence.OutcomeRescued {
+			a.forget(ctx, d.Number)
+		}
+	}
+	return result, nil
+}
+
+// forget takes a rescued number out of the pool. It only saves a claim that would find the row
+// confirmed, so a failure is no failure of the command.
+func (a *Activities) forget(ctx context.Context, n sequence.Number) {
+	if err := a.pool.Remove(ctx, []sequence.Number{n}); err != nil {
+		a.log.DebugContext(ctx, "a rescued number may still be in the pool", "ticket", n.Ticket().String(), "error", err)
+	}
+}
+
+func kindOf(name string) (sequence.Kind, error) {
+	for _, kind := range []sequence.Kind{sequence.Confirm, sequence.Abandon} {
+		if kind.String() == name {
+			return kind, nil
+		}
+	}
+	return 0, errors.New("the command is neither confirm nor abandon")
+}
+
+// Register adds the activities to a worker under their names.
+func (a *Activities) Register(r worker.ActivityRegistry) {
+	r.RegisterActivityWithOptions(a.Settle, activity.RegisterOptions{Name: SettleName})
+	r.RegisterActivityWithOptions(a.Replay, activity.RegisterOptions{Name: ReplayName})
+}
