@@ -6,19 +6,19 @@ import "strconv"
 type Kind int8
 
 const (
-	// Record: an issuer writes down that it handed a held number out; a life begins.
+	// Record says: an issuer writes down that it handed a held number out; a life begins.
 	Record Kind = iota + 1
-	// HandBack: an issuer returns a held number that it did not hand out.
+	// HandBack says: an issuer returns a held number that it did not hand out.
 	HandBack
-	// Claim: an issuer takes a number out of the pool into its memory.
+	// Claim says: an issuer takes a number out of the pool into its memory.
 	Claim
-	// Confirm: the number is in business use.
+	// Confirm says: the number is in business use.
 	Confirm
-	// Abandon: the number will not be used.
+	// Abandon says: the number will not be used.
 	Abandon
-	// Check: expire the number if it was not confirmed in time, else say what time is left.
+	// Check says: expire the number if it was not confirmed in time, else say what time is left.
 	Check
-	// Replay: return the number to the pool if its window is over.
+	// Replay says: return the number to the pool if its window is over.
 	Replay
 )
 

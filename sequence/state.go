@@ -6,27 +6,27 @@ import "strconv"
 type State int8
 
 const (
-	// Reserved: allocated by the cursor and in one issuer's memory, never handed out.
+	// Reserved means: allocated by the cursor and in one issuer's memory, never handed out.
 	// Leaves to Allocated, Replayable (handed back) or Retired.
 	Reserved State = 0
-	// Allocated: handed to a caller; the deadline is the time to confirm by.
+	// Allocated means: handed to a caller; the deadline is the time to confirm by.
 	// Leaves to Confirmed, Abandoned or Dead.
 	Allocated State = 1
-	// Confirmed: in business use. Final.
+	// Confirmed means: in business use. Final.
 	Confirmed State = 2
-	// Abandoned: in the safety window; the deadline is its end.
+	// Abandoned means: in the safety window; the deadline is its end.
 	// Leaves to Confirmed (rescue), Replayable, Retired or Dead.
 	Abandoned State = 3
-	// Replayable: in the pool; the deadline says when to check that it really is there.
+	// Replayable means: in the pool; the deadline says when to check that it really is there.
 	// Leaves to Replayed, Confirmed (rescue), Dead or Retired.
 	Replayable State = 4
-	// Replayed: claimed from the pool and in one issuer's memory, not handed out again yet.
+	// Replayed means: claimed from the pool and in one issuer's memory, not handed out again yet.
 	// Leaves to Allocated, Replayable (handed back) or Retired.
 	Replayed State = 5
-	// Dead: its return to the pool failed and a person must act.
+	// Dead means: its return to the pool failed and a person must act.
 	// Leaves to Abandoned (requeue), Retired (write-off) or Confirmed (rescue).
 	Dead State = 6
-	// Retired: never issued again, a declared gap. Leaves to Confirmed (late confirm of its last life).
+	// Retired means: never issued again, a declared gap. Leaves to Confirmed (late confirm of its last life).
 	Retired State = 7
 )
 

@@ -151,9 +151,9 @@ func (l *lab) history(t *testing.T, n sequence.Number) *historypb.History {
 
 func (l *lab) transitions(t *testing.T, n sequence.Number) int64 {
 	t.Helper()
-	d, err := l.client.DescribeWorkflowExecution(t.Context(), n.Ticket().String(), "")
+	d, err := l.client.DescribeWorkflow(t.Context(), n.Ticket().String(), "")
 	require.NoError(t, err)
-	return d.GetWorkflowExecutionInfo().GetStateTransitionCount()
+	return d.RawResponse.GetWorkflowExecutionInfo().GetStateTransitionCount()
 }
 
 // stories are the lives whose histories are counted and kept. A story returns when its run is at

@@ -44,12 +44,6 @@ func number(err error) uint16 {
 	return 0
 }
 
-// isLockFailure is a transaction that the server rolled back because of others: repeat it at once.
-func isLockFailure(err error) bool {
-	n := number(err)
-	return n == errDeadlock || n == errLockWaitTimeout
-}
-
 // isAway is a server that cannot serve now; the same call may succeed later.
 func isAway(err error) bool {
 	switch number(err) {

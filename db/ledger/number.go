@@ -59,23 +59,23 @@ const updateNumbers = `UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
 
 // numberChange is one row of updateNumbers' argument. Absent times become NULL.
 type numberChange struct {
-	ID         int64          `json:"id"`
-	WasVersion int64          `json:"wasVersion"`
-	WasStatus  sequence.State `json:"wasStatus"`
-	Life       int32          `json:"life"`
-	Replays    int32          `json:"replays"`
-	BatchID    string         `json:"batch"`
-	Status     sequence.State `json:"status"`
-	Tracked    int            `json:"tracked"`
-	BizKey     string         `json:"key"`
-	Issued     string         `json:"issued,omitempty"`
-	Confirmed  string         `json:"confirmed,omitempty"`
-	Abandoned  string         `json:"abandoned,omitempty"`
-	Deadline   string         `json:"deadline,omitempty"`
-	Retries    int32          `json:"retries"`
-	Version    int64          `json:"version"`
-	Owner      string         `json:"owner"`
-	Reason     string         `json:"reason"`
+	ID         int64  `json:"id"`
+	WasVersion int64  `json:"wasVersion"`
+	WasStatus  int8   `json:"wasStatus"`
+	Life       int32  `json:"life"`
+	Replays    int32  `json:"replays"`
+	BatchID    string `json:"batch"`
+	Status     int8   `json:"status"`
+	Tracked    int    `json:"tracked"`
+	BizKey     string `json:"key"`
+	Issued     string `json:"issued,omitempty"`
+	Confirmed  string `json:"confirmed,omitempty"`
+	Abandoned  string `json:"abandoned,omitempty"`
+	Deadline   string `json:"deadline,omitempty"`
+	Retries    int32  `json:"retries"`
+	Version    int64  `json:"version"`
+	Owner      string `json:"owner"`
+	Reason     string `json:"reason"`
 }
 
 // changed pairs a row as it was read with what it becomes.
@@ -88,8 +88,8 @@ func writeNumbers(ctx context.Context, tx *sql.Tx, rows []changed) error {
 	changes := make([]numberChange, len(rows))
 	for i, r := range rows {
 		changes[i] = numberChange{
-			ID: r.was.ID, WasVersion: r.was.Version, WasStatus: r.was.State,
-			Life: r.is.Life, Replays: r.is.Replays, BatchID: r.is.BatchID, Status: r.is.State, BizKey: r.is.BizKey,
+			ID: r.was.ID, WasVersion: r.was.Version, WasStatus: int8(r.was.State),
+			Life: r.is.Life, Replays: r.is.Replays, BatchID: r.is.BatchID, Status: int8(r.is.State), BizKey: r.is.BizKey,
 			Issued: datetime(r.is.IssuedTime), Confirmed: datetime(r.is.ConfirmedTime),
 			Abandoned: datetime(r.is.AbandonedTime), Deadline: datetime(r.is.Deadline),
 			Retries: r.is.RetryTimes, Version: r.is.Version, Owner: r.is.Owner, Reason: r.is.Reason,

@@ -28,7 +28,7 @@ func (l *Ledger) Allocate(ctx context.Context, bizType, owner, batchID string, c
 		return err
 	})
 	if errors.Is(err, errCommitUnknown) {
-		held, readErr := scanNumbers(l.db.QueryContext(ctx, queryHeldOfBatch, batchID))
+		held, readErr := l.Held(ctx, batchID)
 		switch {
 		case readErr != nil:
 			err = errors.Join(err, readErr)
@@ -40,6 +40,13 @@ func (l *Ledger) Allocate(ctx context.Context, bizType, owner, batchID string, c
 		return nil, classify(fmt.Sprintf("allocate %d numbers of %s", count, bizType), err)
 	}
 	return block, nil
+}
+
+// Held reads the numbers of an allocation or a claim that stand in its owner's name. It is how an
+// owner finds out what a call did whose answer was lost.
+func (l *Ledger) Held(ctx context.Context, batchID string) ([]sequence.Number, error) {
+	held, err := scanNumbers(l.db.QueryContext(ctx, queryHeldOfBatch, batchID))
+	return held, classify("read what batch "+batchID+" holds", err)
 }
 
 func allocate(ctx context.Context, tx *sql.Tx, bizType, owner, batchID string, count int) ([]sequence.Number, error) {

@@ -123,7 +123,7 @@ func (c *Coalescer[Req, Res]) work() {
 	var held *call[Req, Res] // a call that did not fit into the batch before
 	for {
 		first := held
-		if held = nil; first == nil {
+		if first == nil {
 			var open bool
 			if first, open = <-c.queue; !open {
 				return

@@ -1,0 +1,39 @@
+# Lacuna's commands. `make` alone lists them.
+
+GOTOOL := go tool -modfile=tools/go.mod
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build the programs into bin/
+	go build -o bin/ ./cmd/... ./starter ./worker
+
+.PHONY: test
+test: ## Run every test; installs and starts the servers that they need
+	go test -timeout 15m ./...
+
+.PHONY: lint
+lint: ## Check style, forbidden imports and the determinism of workflows
+	go vet ./...
+	$(GOTOOL) golangci-lint run
+	$(GOTOOL) workflowcheck ./workflows/...
+	$(GOTOOL) buf lint
+
+.PHONY: format
+format: ## Format the code
+	$(GOTOOL) golangci-lint fmt
+	$(GOTOOL) buf format -w
+
+.PHONY: generate
+generate: ## Generate the API's code from its proto
+	$(GOTOOL) buf generate
+
+.PHONY: verify
+verify: ## Check that the generated code and the module files are current
+	go mod verify
+	go mod tidy -diff
+	tools/verify-generated

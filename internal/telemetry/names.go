@@ -1,0 +1,34 @@
+// Package telemetry is how processes are watched: logs, metrics and traces, and the ops server that
+// shows them. names.go has every name; Start assembles the rest in the starter and the worker.
+package telemetry
+
+// Metric names. A Prometheus scrape adds the suffix of counters, _total.
+const (
+	MetricIssued       = "lacuna_issued"
+	MetricNextDuration = "lacuna_next_duration_seconds"
+	MetricHeld         = "lacuna_held_numbers"
+	MetricClaims       = "lacuna_claims"
+	MetricRecords      = "lacuna_records"
+	MetricCommands     = "lacuna_commands"
+	MetricBatchSize    = "lacuna_batch_size"
+	MetricQueued       = "lacuna_queued"
+	MetricDropped      = "lacuna_dropped"
+	MetricDeliveries   = "lacuna_temporal_deliveries"
+)
+
+// Attribute keys of metrics, spans and log lines. Numbers and tickets stand in spans and logs only.
+const (
+	KeyBizType = "biz_type"
+	KeySource  = "source"
+	KeyQueue   = "queue"
+	KeyResult  = "result"
+	KeyKind    = "kind"
+	KeyOutcome = "outcome"
+	KeyTicket  = "ticket"
+	KeyTraceID = "trace_id"
+	KeySpanID  = "span_id"
+)
+
+// UnknownBizType stands for every biz type that does not exist, so that a caller who makes names
+// up makes no series.
+const UnknownBizType = "unknown"

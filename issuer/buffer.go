@@ -1,0 +1,216 @@
+package issuer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+// buffer is the numbers of one biz type in this issuer's memory.
+type buffer struct {
+	issuer *Issuer
+	rules  atomic.Pointer[sequence.BizType]
+
+	claimed, fresh shelf
+
+	freshLeft     atomic.Int64 // fresh numbers on the shelf
+	lowWater      atomic.Int64 // where the refill begins
+	issuedClaimed atomic.Int64
+	issuedFresh   atomic.Int64
+	lastAsked     atomic.Int64 // time of the last Next, Unix nanoseconds
+	lastClaim     atomic.Int64 // time of the last answer from the pool
+	poolAway      atomic.Bool
+	nudged        atomic.Bool
+	nudge         chan struct{} // wakes the upkeep
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and renewed when the upkeep has done a round
+	fault   error         // why the last allocation failed
+}
+
+// buffer gives the biz type's buffer and makes it on first use.
+func (i *Issuer) buffer(ctx context.Context, name string) (*buffer, error) {
+	if b, ok := i.buffers.Load(name); ok {
+		return b.(*buffer), nil //nolint:forcetypeassert // the map holds buffers only
+	}
+	ctx, cancel := context.WithTimeout(ctx, emptyWait)
+	defer cancel()
+	rules, err := i.ledger.BizType(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	b := &buffer{issuer: i, nudge: make(chan struct{}, 1), changed: make(chan struct{})}
+	b.rules.Store(&rules)
+	b.lowWater.Store(int64(rules.StepMin) / 2)
+	if other, loaded := i.buffers.LoadOrStore(name, b); loaded {
+		return other.(*buffer), nil //nolint:forcetypeassert // the map holds buffers only
+	}
+	i.upkeep.Go(b.keepUp)
+	return b, nil
+}
+
+// take gets count numbers, and waits a bounded time where memory has too few. What it got on the
+// way to an error it puts back.
+func (b *buffer) take(ctx context.Context, count int, now time.Time) (haul, error) {
+	b.lastAsked.Store(now.UnixNano())
+	if b.cold(now) {
+		b.warmUp(ctx)
+	}
+	var h haul
+	if b.fill(&h, count); h.count < count {
+		if err := b.await(ctx, count, &h); err != nil {
+			b.putBack(&h)
+			return haul{}, err
+		}
+	}
+	return h, nil
+}
+
+// fill takes what memory has, up to count in all.
+func (b *buffer) fill(h *haul, count int) {
+	for h.count < count {
+		part := b.takeSome(count - h.count)
+		if part == nil {
+			return
+		}
+		h.add(part)
+	}
+}
+
+// left counts what is in memory.
+func (b *buffer) left() int { return b.claimed.left() + b.fresh.left() }
+
+// await completes a haul that memory had too few numbers for.
+func (b *buffer) await(ctx context.Context, count int, h *haul) error {
+	deadline := time.NewTimer(emptyWait)
+	defer deadline.Stop()
+	for {
+		changed := b.rounds()
+		if b.fill(h, count); h.count == count {
+			return nil
+		}
+		if b.issuer.stopped.Load() {
+			return &sequence.UnavailableError{What: "this process is stopping"}
+		}
+		b.wake()
+		select {
+		case <-changed:
+			if err := b.lastFault(); errors.Is(err, sequence.ErrFull) && b.left() == 0 {
+				return err
+			}
+		case <-deadline.C:
+			return b.emptyError()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// takeSome takes what one block has, claimed numbers first.
+func (b *buffer) takeSome(count int) []held {
+	if part := b.claimed.take(count); part != nil {
+		b.issuedClaimed.Add(int64(len(part)))
+		return part
+	}
+	part := b.fresh.take(count)
+	if part == nil {
+		return nil
+	}
+	b.issuedFresh.Add(int64(len(part)))
+	if b.freshLeft.Add(-int64(len(part))) < b.lowWater.Load() {
+		b.wake()
+	}
+	return part
+}
+
+// putBack returns numbers that were taken and not handed out.
+func (b *buffer) putBack(h *haul) {
+	for _, part := range h.parts() {
+		back := &block{numbers: part, since: time.Now()}
+		if part[0].number.State == sequence.Replayed {
+			b.issuedClaimed.Add(-int64(len(part)))
+			b.claimed.put(back)
+		} else {
+			b.issuedFresh.Add(-int64(len(part)))
+			b.freshLeft.Add(int64(len(part)))
+			b.fresh.put(back)
+		}
+	}
+}
+
+// emptyError says why there were no numbers within the wait.
+func (b *buffer) emptyError() error {
+	if err := b.lastFault(); err != nil {
+		return err
+	}
+	return &sequence.BusyError{What: "numbers of " + b.rules.Load().Name + " are taken faster than the ledger allocates them", RetryAfter: emptyWait}
+}
+
+func (b *buffer) lastFault() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.fault
+}
+
+// rounds is closed when the upkeep next has changed something.
+func (b *buffer) rounds() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.changed
+}
+
+// announce tells those who wait that the upkeep has done a round.
+func (b *buffer) announce(fault error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fault = fault
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// wake asks the upkeep for a round now. Only the first of many callers pays for it.
+func (b *buffer) wake() {
+	if b.nudged.CompareAndSwap(false, true) {
+		select {
+		case b.nudge <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// cold reports whether nobody has looked into the pool for so long that it may hold numbers which
+// memory does not know of.
+func (b *buffer) cold(now time.Time) bool {
+	return now.UnixNano()-b.lastClaim.Load() > int64(claimHold) && !b.poolAway.Load()
+}
+
+// warmUp waits a moment for the pool's answer, so that after an idle while, too, a free number
+// goes out before a fresh one. While the pool is away nobody waits.
+func (b *buffer) warmUp(ctx context.Context) {
+	changed := b.rounds()
+	b.wake()
+	timer := time.NewTimer(coldWait)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// takeAllHeld empties the memory of all biz types.
+func (i *Issuer) takeAllHeld() []held {
+	var all []held
+	i.buffers.Range(func(_, value any) bool {
+		b := value.(*buffer) //nolint:forcetypeassert // the map holds buffers only
+		every := func(*block) bool { return true }
+		all = append(all, b.claimed.takeWhere(every)...)
+		all = append(all, b.fresh.takeWhere(every)...)
+		return true
+	})
+	return all
+}

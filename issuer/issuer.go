@@ -1,0 +1,150 @@
+package issuer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+
+	"github.com/lacuna-seq/lacuna/internal/batching"
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+// Ledger is what an issuer needs of the ledger; db/ledger says what each call means and returns.
+type Ledger interface {
+	Apply(ctx context.Context, commands []sequence.Command) ([]sequence.Decision, error)
+	Allocate(ctx context.Context, bizType, owner, batchID string, count int) ([]sequence.Number, error)
+	Held(ctx context.Context, batchID string) ([]sequence.Number, error)
+	BizType(ctx context.Context, name string) (sequence.BizType, error)
+	RegisterIssuer(ctx context.Context, id, host string) error
+	EndIssuer(ctx context.Context, id string) error
+}
+
+// Pool is what an issuer needs of the pool; db/pool says what each call means and returns.
+type Pool interface {
+	Pop(ctx context.Context, bizType string, count int) ([]string, error)
+	Push(ctx context.Context, numbers []sequence.Number) error
+	Remove(ctx context.Context, numbers []sequence.Number) error
+}
+
+// Lifecycles starts and wakes the runs of numbers. An error means that nothing was taken.
+type Lifecycles interface {
+	// Start starts the run of the number's present life, asleep until left has passed. A run that
+	// exists already is no error.
+	Start(ctx context.Context, n sequence.Number, left time.Duration) error
+	// Wake signals the run, and starts it if it is missing. ErrRunClosed where it has closed.
+	Wake(ctx context.Context, n sequence.Number, kind sequence.Kind, bizKey string) error
+}
+
+// ErrRunClosed is a wake that met a closed run: nothing was taken, and nothing had to be.
+var ErrRunClosed = errors.New("the run of this life has closed")
+
+// Issuer hands out numbers and settles them. It is safe for concurrent use.
+type Issuer struct {
+	id      string
+	ledger  Ledger
+	pool    Pool
+	runs    Lifecycles
+	log     *slog.Logger
+	metrics *metrics
+
+	buffers  sync.Map // biz type -> *buffer
+	records  *recorder
+	settle   *batching.Coalescer[sequence.Command, sequence.Decision]
+	starts   *courier[start]
+	wakes    *courier[wake]
+	accepted *repeater
+
+	stopped    atomic.Bool
+	background context.Context //nolint:containedctx // the issuer's own life: what outlasts every call
+	cancel     context.CancelFunc
+	upkeep     sync.WaitGroup
+}
+
+// Option changes how an Issuer works.
+type Option func(*options)
+
+type options struct {
+	log   *slog.Logger
+	meter metric.Meter
+}
+
+// WithLogger sends the issuer's lines to log.
+func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log } }
+
+// WithMeter counts with meter; see metrics.go for the names.
+func WithMeter(meter metric.Meter) Option { return func(o *options) { o.meter = meter } }
+
+// New registers a new issuer with the ledger and starts its background work; Stop ends it. The
+// error is a sequence.UnavailableError while the ledger is away.
+func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ...Option) (*Issuer, error) {
+	o := options{log: slog.Default(), meter: noop.Meter{}}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	id := "issuer-" + uuid.NewString()
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	if err := ledger.RegisterIssuer(ctx, id, host); err != nil {
+		return nil, err
+	}
+	i := &Issuer{id: id, ledger: ledger, pool: pool, runs: runs, log: o.log.With("component", "issuer", "issuer", id)}
+	if i.metrics, err = newMetrics(o.meter); err != nil {
+		return nil, err
+	}
+	i.background, i.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	i.starts = newCourier(startOptions, i.log.With("queue", "starts"), i.deliverStart)
+	i.wakes = newCourier(wakeOptions, i.log.With("queue", "wakes"), i.deliverWake)
+	i.settle = batching.New(i.applySettles, batching.Options{})
+	i.accepted = newRepeater(i)
+	i.records = newRecorder(i)
+	if err := i.metrics.observe(o.meter, i); err != nil {
+		return nil, errors.Join(err, i.Stop(ctx))
+	}
+	return i, nil
+}
+
+// ID names this issuer in the ledger. It is new at every start.
+func (i *Issuer) ID() string { return i.id }
+
+// Stop hands nothing more out, writes down what was handed out, gives what is held back to the
+// pool, delivers what waits for Temporal, and ends the issuer in the ledger. When ctx ends first
+// it returns an error that says what is left; that stays held in the ledger under this issuer.
+func (i *Issuer) Stop(ctx context.Context) error {
+	if !i.stopped.CompareAndSwap(false, true) {
+		return nil
+	}
+	defer i.cancel()
+	err := i.records.drain(ctx)
+	held := i.takeAllHeld()
+	// A call that was under way may have taken a number before the buffers were emptied.
+	err = errors.Join(err, i.records.drain(ctx))
+	i.cancel()
+	i.upkeep.Wait()
+	held = append(held, i.takeAllHeld()...)
+	if len(held) > 0 {
+		if backErr := i.handBack(ctx, held); backErr != nil {
+			err = errors.Join(err, fmt.Errorf("%d numbers stay held: %w", len(held), backErr))
+		}
+	}
+	i.records.close()
+	err = errors.Join(err, i.starts.close(ctx), i.wakes.close(ctx))
+	i.settle.Close()
+	if err == nil {
+		err = i.ledger.EndIssuer(ctx, i.id)
+	}
+	if err != nil {
+		return fmt.Errorf("stop issuer %s: %w", i.id, err)
+	}
+	return nil
+}

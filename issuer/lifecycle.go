@@ -1,0 +1,103 @@
+package issuer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/lacuna-seq/lacuna/sequence"
+	"github.com/lacuna-seq/lacuna/workflows"
+)
+
+// The queues to Temporal. A start takes the server milliseconds of CPU, so a few at a time reach
+// its rate; the capacity holds a rush of 20 minutes at the rate of a small server.
+var (
+	startOptions = courierOptions{capacity: 65_536, workers: 8}
+	wakeOptions  = courierOptions{capacity: 65_536, workers: 8}
+)
+
+// temporalTimeout ends one call to Temporal.
+const temporalTimeout = 5 * time.Second
+
+// start is a lifecycle that is to be started.
+type start struct {
+	number sequence.Number
+	due    time.Time // the number's deadline by this process's clock
+}
+
+// wake is a lifecycle that is to look at its row.
+type wake struct {
+	number sequence.Number
+	kind   sequence.Kind
+	bizKey string
+	// rescued: the number may be in the pool.
+	rescued bool
+}
+
+func (i *Issuer) deliverStart(ctx context.Context, s start) error {
+	ctx, cancel := context.WithTimeout(ctx, temporalTimeout)
+	defer cancel()
+	err := i.runs.Start(ctx, s.number, max(0, time.Until(s.due)))
+	i.metrics.delivered("start", err)
+	return err
+}
+
+// deliverWake also takes a rescued number out of the pool, which only saves a claim that would
+// find the row confirmed.
+func (i *Issuer) deliverWake(ctx context.Context, w wake) error {
+	ctx, cancel := context.WithTimeout(ctx, temporalTimeout)
+	defer cancel()
+	if w.rescued {
+		if err := i.pool.Remove(ctx, []sequence.Number{w.number}); err != nil {
+			i.log.DebugContext(ctx, "a rescued number may still be in the pool", "ticket", w.number.Ticket().String(), "error", err)
+		}
+	}
+	err := i.runs.Wake(ctx, w.number, w.kind, w.bizKey)
+	if errors.Is(err, ErrRunClosed) {
+		err = nil
+	}
+	i.metrics.delivered("wake", err)
+	return err
+}
+
+// Temporal is Lifecycles over a Temporal client.
+type Temporal struct{ Client client.Client }
+
+// Start starts the run asleep (StartDelay), so that no workflow task is spent on a number that is
+// confirmed in time but the one that closes it.
+func (t Temporal) Start(ctx context.Context, n sequence.Number, left time.Duration) error {
+	_, err := t.Client.ExecuteWorkflow(ctx, workflows.StartOptions(n, left), workflows.NumberLifecycleName, workflows.Input(n))
+	if isAlreadyStarted(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("start the lifecycle of %s: %w", n.Ticket(), err)
+	}
+	return nil
+}
+
+// Wake sends the signal of the command by SignalWithStart.
+func (t Temporal) Wake(ctx context.Context, n sequence.Number, kind sequence.Kind, bizKey string) error {
+	signal := workflows.SignalAbandon
+	if kind == sequence.Confirm {
+		signal = workflows.SignalConfirm
+	}
+	_, err := t.Client.SignalWithStartWorkflow(ctx, n.Ticket().String(), signal, workflows.CommandSignal{BizKey: bizKey},
+		workflows.WakeOptions(n), workflows.NumberLifecycleName, workflows.Input(n))
+	if isAlreadyStarted(err) {
+		return ErrRunClosed
+	}
+	if err != nil {
+		return fmt.Errorf("wake the lifecycle of %s: %w", n.Ticket(), err)
+	}
+	return nil
+}
+
+func isAlreadyStarted(err error) bool {
+	var started *serviceerror.WorkflowExecutionAlreadyStarted
+	return errors.As(err, &started)
+}
