@@ -1,0 +1,138 @@
+// Package config is the settings of the processes: environment variables, each also a flag.
+//
+// Starter, Worker and Migrate are the settings of one process each; Parse reads them and reports
+// all faults at once, each with its key. What may hold a password is a secret: it appears in no
+// error and no log line.
+//
+// The mains parse them; Temporal's own TEMPORAL_* variables are read by its SDK's envconfig.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// Ledger is how to reach the ledger.
+type Ledger struct {
+	DSN string `name:"mysql-dsn" env:"LACUNA_MYSQL_DSN" placeholder:"user:password@tcp(host:port)/database" help:"The ledger, a MySQL 8.0.16+ or MariaDB 10.6+ database."`
+}
+
+// Servers is how to reach the servers that the starter and the worker work with.
+type Servers struct {
+	Ledger
+	RedisURL string `name:"redis-url" env:"LACUNA_REDIS_URL" placeholder:"redis://host:port/0" help:"The pool of free numbers."`
+}
+
+// Process is what every serving process has.
+type Process struct {
+	LogLevel  string `name:"log-level" env:"LACUNA_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
+	LogFormat string `name:"log-format" env:"LACUNA_LOG_FORMAT" default:"text" help:"text or json."`
+}
+
+// Starter is the settings of the API server.
+type Starter struct {
+	Servers
+	Process
+	Listen        string `name:"listen" env:"LACUNA_LISTEN" default:":8080" help:"Where the API listens."`
+	OpsListen     string `name:"ops-listen" env:"LACUNA_OPS_LISTEN" default:":8081" help:"Where health and metrics are served."`
+	TemporalUIURL string `name:"temporal-ui-url" env:"LACUNA_TEMPORAL_UI_URL" placeholder:"http://host:port" help:"The Temporal UI, for links to the runs of numbers."`
+}
+
+// Worker is the settings of the Temporal worker.
+type Worker struct {
+	Servers
+	Process
+	OpsListen string `name:"ops-listen" env:"LACUNA_OPS_LISTEN" default:":8082" help:"Where health and metrics are served."`
+}
+
+// Validate reports all faults, joined.
+func (l Ledger) Validate() error {
+	switch {
+	case l.DSN == "":
+		return fault("LACUNA_MYSQL_DSN", "is missing: user:password@tcp(host:port)/database")
+	case !strings.Contains(l.DSN, "@") || !strings.Contains(l.DSN, ")/"):
+		return fault("LACUNA_MYSQL_DSN", "is not of the form user:password@tcp(host:port)/database")
+	}
+	return nil
+}
+
+// Validate reports all faults, joined.
+func (s Servers) Validate() error {
+	return errors.Join(s.Ledger.Validate(), validateURL("LACUNA_REDIS_URL", s.RedisURL, true, "redis", "rediss"))
+}
+
+// Validate reports all faults, joined.
+func (p Process) Validate() error {
+	var level slog.Level
+	var faults []error
+	if err := level.UnmarshalText([]byte(p.LogLevel)); err != nil {
+		faults = append(faults, fault("LACUNA_LOG_LEVEL", "%q is not debug, info, warn or error", p.LogLevel))
+	}
+	if p.LogFormat != "text" && p.LogFormat != "json" {
+		faults = append(faults, fault("LACUNA_LOG_FORMAT", "%q is neither text nor json", p.LogFormat))
+	}
+	return errors.Join(faults...)
+}
+
+// Validate reports all faults, joined.
+func (s Starter) Validate() error {
+	return errors.Join(s.Servers.Validate(), s.Process.Validate(), validateAddress("LACUNA_LISTEN", s.Listen),
+		validateAddress("LACUNA_OPS_LISTEN", s.OpsListen), validateURL("LACUNA_TEMPORAL_UI_URL", s.TemporalUIURL, false, "http", "https"))
+}
+
+// Validate reports all faults, joined.
+func (w Worker) Validate() error {
+	return errors.Join(w.Servers.Validate(), w.Process.Validate(), validateAddress("LACUNA_OPS_LISTEN", w.OpsListen))
+}
+
+func validateAddress(key, address string) error {
+	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
+		return fault(key, "%q is not of the form [host]:port", address)
+	}
+	return nil
+}
+
+// validateURL keeps the URL itself, which may hold a password, out of the message.
+func validateURL(key, value string, required bool, schemes ...string) error {
+	form := strings.Join(schemes, ":// or ") + "://host:port"
+	if value == "" {
+		if required {
+			return fault(key, "is missing: %s", form)
+		}
+		return nil
+	}
+	u, err := url.Parse(value)
+	if err == nil && u.Host != "" {
+		for _, scheme := range schemes {
+			if u.Scheme == scheme {
+				return nil
+			}
+		}
+	}
+	return fault(key, "is not of the form %s", form)
+}
+
+func fault(key, format string, args ...any) error {
+	return fmt.Errorf("%s %s", key, fmt.Sprintf(format, args...))
+}
+
+// Parse reads args and the environment into settings, a pointer to one of this package's structs.
+func Parse(name, description string, args []string, settings any) error {
+	parser, err := kong.New(settings, kong.Name(name), kong.Description(description))
+	if err != nil {
+		return err
+	}
+	_, err = parser.Parse(args)
+	// Kong calls Validate of every part by itself; its error names the part once more.
+	var parse *kong.ParseError
+	if errors.As(err, &parse) {
+		return fmt.Errorf("%w\nSee %s --help", errors.Unwrap(parse), name)
+	}
+	return err
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+// Reasons of google.rpc.ErrorInfo, which tell apart what shares a code.
+const (
+	errorDomain          = "lacuna"
+	reasonFormatFull     = "FORMAT_FULL"
+	reasonTicketRequired = "TICKET_REQUIRED"
+)
+
+// apiError is the one table from errors to the API's codes and details. What went wrong inside is
+// logged and not told.
+func apiError(err error) *connect.Error {
+	var (
+		invalid     *sequence.InvalidError
+		refused     *sequence.RefusedError
+		busy        *sequence.BusyError
+		unavailable *sequence.UnavailableError
+	)
+	switch {
+	case errors.As(err, &invalid):
+		return withDetail(connect.CodeInvalidArgument, err, &errdetails.BadRequest{
+			FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: invalid.Field, Description: invalid.Reason}},
+		})
+	case errors.As(err, &refused):
+		code := connect.CodeFailedPrecondition
+		if refused.Outcome == sequence.OutcomeConflict {
+			code = connect.CodeAlreadyExists
+		}
+		return withDetail(code, err, refusalMessage(refused))
+	case errors.Is(err, sequence.ErrNotFound):
+		return connect.NewError(connect.CodeNotFound, err)
+	case errors.Is(err, sequence.ErrTicketRequired):
+		return withDetail(connect.CodeFailedPrecondition, err, &errdetails.ErrorInfo{Reason: reasonTicketRequired, Domain: errorDomain})
+	case errors.Is(err, sequence.ErrFull):
+		return withDetail(connect.CodeFailedPrecondition, err, &errdetails.ErrorInfo{Reason: reasonFormatFull, Domain: errorDomain})
+	case errors.As(err, &busy):
+		return withDetail(connect.CodeResourceExhausted, err, &errdetails.RetryInfo{RetryDelay: durationpb.New(busy.RetryAfter)})
+	case errors.As(err, &unavailable):
+		slog.Warn("unavailable", "error", err)
+		return connect.NewError(connect.CodeUnavailable, errors.New(unavailable.What))
+	case errors.Is(err, context.Canceled):
+		return connect.NewError(connect.CodeCanceled, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return connect.NewError(connect.CodeDeadlineExceeded, err)
+	}
+	slog.Error("a call failed inside", "error", err)
+	return connect.NewError(connect.CodeInternal, errors.New("internal error; the server's log says more"))
+}
+
+func withDetail(code connect.Code, err error, detail proto.Message) *connect.Error {
+	e := connect.NewError(code, err)
+	if d, detailErr := connect.NewErrorDetail(detail); detailErr == nil {
+		e.AddDetail(d)
+	}
+	return e
+}
+
+// settleError is the same answer inside the response of Settle.
+func settleError(err error) *lacunav1.SettleError {
+	e := apiError(err)
+	out := &lacunav1.SettleError{Code: e.Code().String(), Message: e.Message()}
+	var refused *sequence.RefusedError
+	var busy *sequence.BusyError
+	switch {
+	case errors.As(err, &refused):
+		out.Refusal = refusalMessage(refused)
+	case errors.As(err, &busy):
+		out.RetryDelay = durationpb.New(busy.RetryAfter)
+	case e.Code() == connect.CodeUnavailable:
+		out.RetryDelay = durationpb.New(time.Second)
+	}
+	return out
+}
+
+func refusalMessage(r *sequence.RefusedError) *lacunav1.Refusal {
+	return &lacunav1.Refusal{
+		Outcome: outcomeMessage(r.Outcome), Ticket: r.Asked.String(), CurrentTicket: r.Current.String(),
+		CurrentState: stateMessage(r.State),
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/lacuna-seq/lacuna/api/lacuna/v1/lacunav1connect"
+	"github.com/lacuna-seq/lacuna/internal/telemetry"
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+// maxBody is the largest request, in bytes.
+const maxBody = 1 << 20
+
+// server is the API over HTTP/1.1 and cleartext HTTP/2: Connect, gRPC, gRPC-Web and plain JSON.
+type server struct {
+	http     *http.Server
+	listener net.Listener
+	failed   chan error
+}
+
+func listen(ctx context.Context, t *telemetry.Telemetry, address string, service *sequenceService) (*server, error) {
+	observe, err := t.Connect()
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle(lacunav1connect.NewSequenceServiceHandler(service,
+		connect.WithInterceptors(observe),
+		connect.WithCodec(strictJSON{}),
+		connect.WithCompression("gzip", nil, nil), // requests are small, and an inflated one would pass the bound
+	))
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("serve the API (LACUNA_LISTEN): %w", err)
+	}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	s := &server{
+		http: &http.Server{
+			Handler: boundBody(mux), Protocols: protocols,
+			ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		},
+		listener: listener, failed: make(chan error, 1),
+	}
+	go func() {
+		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.failed <- err
+		}
+	}()
+	return s, nil
+}
+
+func (s *server) address() string { return s.listener.Addr().String() }
+
+// shutdown takes no more calls and waits for those in flight.
+func (s *server) shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
+
+// boundBody answers a request above the bound with INVALID_ARGUMENT. Connect's own bound answers
+// RESOURCE_EXHAUSTED, which here always means "repeat later".
+func boundBody(next http.Handler) http.Handler {
+	errorWriter := connect.NewErrorWriter()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+		if err == nil && len(body) <= maxBody {
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			next.ServeHTTP(w, r)
+			return
+		}
+		fault := sequence.Invalidf("body", "is larger than %d bytes", maxBody)
+		if err != nil {
+			fault = sequence.Invalidf("body", "could not be read to its end")
+		}
+		_ = errorWriter.Write(w, r, apiError(fault)) // the caller may have gone
+	})
+}
