@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What answers what: design section 8.
+func TestTheAPIOverPlainJSON(t *testing.T) {
+	s := newStack(t)
+
+	t.Run("bad input is INVALID_ARGUMENT with the field, and takes nothing", func(t *testing.T) {
+		long := strings.Repeat("9", 65)
+		for _, tt := range []struct{ method, body, field string }{
+			{"Next", `{}`, "bizType"},
+			{"Next", `{"bizType":"demo"}`, "bizType"},
+			{"Next", `{"bizType":"DEMO "}`, "bizType"},
+			{"Next", `{"bizType":"DEMO\u00a0"}`, "bizType"},
+			{"Next", `{"bizType":"ＤＥＭＯ"}`, "bizType"},
+			{"Next", `{"bizType":"DE\u0000MO"}`, "bizType"},
+			{"Next", `{"bizType":"DEMO","count":0}`, "count"},
+			{"Next", `{"bizType":"DEMO","count":-1}`, "count"},
+			{"Next", `{"bizType":"DEMO","count":10001}`, "count"},
+			{"Next", `{"bizType":"DEMO","bizKey":"a\nb"}`, "bizKey"},
+			{"Next", `{"bizType":"DEMO","bizKey":"` + strings.Repeat("k", 129) + `"}`, "bizKey"},
+			{"Confirm", `{}`, "ticket"},
+			{"Confirm", `{"ticket":"DEMO~D-000001"}`, "ticket"},
+			{"Confirm", `{"ticket":"DEMO~D-000001~01"}`, "ticket"},
+			{"Confirm", `{"ticket":"DEMO~` + long + `~1"}`, "ticket"},
+			{"Confirm", `{"ticket":"DEMO~D-000001~1","bizType":"DEMO"}`, "ticket"},
+			{"Confirm", `{"bizType":"DEMO","seqNo":"D 1"}`, "seqNo"},
+			{"Confirm", `{"bizType":"DEMO"}`, "seqNo"},
+			{"Abandon", `{"ticket":"nonsense"}`, "ticket"},
+			{"Get", `{"ticket":"nonsense"}`, "ticket"},
+			{"Settle", `{}`, "commands"},
+		} {
+			status, answer := s.call(t, tt.method, tt.body)
+			require.Equal(t, http.StatusBadRequest, status, "%s %s: %v", tt.method, tt.body, answer)
+			require.Equal(t, "invalid_argument", answer["code"])
+			require.Contains(t, fmt.Sprint(answer["details"]), tt.field, "%s %s", tt.method, tt.body)
+		}
+		for _, tt := range []struct{ method, body string }{ // refused before it is read as a message
+			{"Next", `{"bizType":"DEMO","count":2147483648}`},
+			{"Next", `{"bizType":"DEMO","count":1e400}`},
+			{"Next", `{"biztype":"DEMO"}`},
+			{"Next", `{"bizType":7}`},
+			{"Next", `not json`},
+			{"Confirm", `{"bizType":"DEMO","seqNo":123}`},
+			{"Next", `{"bizType":"DEMO","bizKey":"` + strings.Repeat("k", 1<<20) + `"}`},
+		} {
+			status, answer := s.call(t, tt.method, tt.body)
+			require.Equal(t, http.StatusBadRequest, status, "%.60s: %v", tt.body, answer)
+			require.Equal(t, "invalid_argument", answer["code"], "%.60s", tt.body)
+		}
+		require.Zero(t, s.count(t, "life > 0"))
+	})
+
+	t.Run("what does not exist is NOT_FOUND", func(t *testing.T) {
+		for _, tt := range []struct{ method, body string }{
+			{"Next", `{"bizType":"NONE"}`},
+			{"Confirm", `{"ticket":"DEMO~D-999998~1"}`},
+			{"Confirm", `{"ticket":"NONE~D-000001~1"}`},
+			{"Confirm", `{"bizType":"DEMO","seqNo":"D-999998"}`},
+			{"Abandon", `{"ticket":"DEMO~D-999998~1"}`},
+			{"Get", `{"bizType":"DEMO","seqNo":"D-999998"}`},
+		} {
+			status, answer := s.call(t, tt.method, tt.body)
+			require.Equal(t, http.StatusNotFound, status, "%s %s: %v", tt.method, tt.body, answer)
+			require.Equal(t, "not_found", answer["code"])
+		}
+	})
+
+	t.Run("a refusal names both tickets", func(t *testing.T) {
+		ticket, _ := s.next(t, "DEMO")
+		require.Equal(t, "OUTCOME_CONFIRMED", s.settle(t, "Confirm", ticket))
+		status, answer := s.call(t, "Abandon", `{"ticket":"`+ticket+`"}`)
+		require.Equal(t, http.StatusBadRequest, status)
+		require.Equal(t, "failed_precondition", answer["code"])
+		details := fmt.Sprint(answer["details"])
+		require.Contains(t, details, "lacuna.v1.Refusal")
+		require.Contains(t, details, "OUTCOME_ALREADY_CONFIRMED")
+		require.Contains(t, details, ticket)
+	})
+
+	t.Run("Settle answers each command in its place", func(t *testing.T) {
+		confirm, _ := s.next(t, "DEMO")
+		abandon, _ := s.next(t, "DEMO")
+		status, answer := s.call(t, "Settle", `{"commands":[
+			{"ticket":"`+confirm+`","action":"ACTION_CONFIRM","bizKey":"o-1"}, {"ticket":"nonsense","action":"ACTION_CONFIRM"},
+			{"ticket":"`+abandon+`","action":"ACTION_ABANDON"}, {"ticket":"`+confirm+`"}, {"ticket":"`+confirm+`","action":"ACTION_ABANDON"}]}`)
+		require.Equal(t, http.StatusOK, status, "%v", answer)
+		results := answer["results"].([]any)
+		require.Len(t, results, 5)
+		require.Equal(t, "OUTCOME_CONFIRMED", results[0].(map[string]any)["outcome"])
+		require.Contains(t, fmt.Sprint(results[1]), "invalid_argument")
+		require.Equal(t, "OUTCOME_ABANDONED", results[2].(map[string]any)["outcome"])
+		require.Contains(t, fmt.Sprint(results[3]), "action")
+		require.Contains(t, fmt.Sprint(results[4]), "OUTCOME_ALREADY_CONFIRMED")
+	})
+
+	t.Run("Next hands out as many as it is asked for", func(t *testing.T) {
+		status, answer := s.call(t, "Next", `{"bizType":"DEMO","count":500}`)
+		require.Equal(t, http.StatusOK, status)
+		seen := map[string]bool{}
+		for _, n := range answer["numbers"].([]any) {
+			seen[n.(map[string]any)["ticket"].(string)] = true
+		}
+		require.Len(t, seen, 500)
+	})
+
+	t.Run("metrics are shown, without a label per number", func(t *testing.T) {
+		response, err := http.Get(s.starter.ops + "/metrics") //nolint:noctx // a test's own server
+		require.NoError(t, err)
+		defer response.Body.Close() //nolint:errcheck // it was read
+		text := readAll(t, response.Body)
+		require.Contains(t, text, `lacuna_issued_total{biz_type="DEMO",source="segment"}`)
+		require.Contains(t, text, `lacuna_commands_total{biz_type="DEMO",kind="confirm",outcome="CONFIRMED"}`)
+		require.Contains(t, text, "lacuna_next_duration_seconds_bucket")
+		require.NotContains(t, text, "D-0000")
+	})
+}

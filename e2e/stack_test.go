@@ -1,0 +1,240 @@
+// Package e2e tells stories of the whole system: the real programs as processes of their own, on
+// real MariaDB, Redis and Temporal. One story a file.
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/lacuna-seq/lacuna/db/ledger"
+	"github.com/lacuna-seq/lacuna/db/migrations"
+	"github.com/lacuna-seq/lacuna/db/pool"
+	"github.com/lacuna-seq/lacuna/internal/devenv"
+	"github.com/lacuna-seq/lacuna/internal/testkit"
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// programs builds the starter and the worker once.
+var programs = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "lacuna-e2e-")
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command("go", "build", "-o", dir, "../starter", "../worker").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build the programs: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+// The times of every biz type of these stories.
+const (
+	confirmTimeout = 2 * time.Second
+	safetyWindow   = time.Second
+)
+
+// stack is the running system.
+type stack struct {
+	dsn      string
+	redisURL string
+	temporal *devenv.Temporal
+	ledger   *ledger.Ledger
+	pool     *pool.Pool
+	client   client.Client
+	starter  *process
+	worker   *process
+}
+
+// process is a program that a story can kill and start again.
+type process struct {
+	*devenv.Child
+	spec devenv.Spec
+	url  string
+	ops  string
+}
+
+func newStack(t *testing.T) *stack {
+	t.Helper()
+	dir, err := programs()
+	require.NoError(t, err)
+	s := &stack{dsn: testkit.MariaDB(t), redisURL: testkit.Redis(t), temporal: testkit.OwnTemporal(t)}
+	s.ledger, err = ledger.Open(s.dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.ledger.Close() })
+	_, err = migrations.Up(t.Context(), s.ledger.DB())
+	require.NoError(t, err)
+	s.pool, err = pool.Open(s.redisURL)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.pool.Close() })
+	s.client, err = client.Dial(client.Options{HostPort: s.temporal.Address()})
+	require.NoError(t, err)
+	t.Cleanup(s.client.Close)
+	s.bizType(t, "DEMO", "D-{seq:6}")
+	s.worker = s.program(t, dir, "worker")
+	s.starter = s.program(t, dir, "starter")
+	s.ready(t, s.worker)
+	s.ready(t, s.starter)
+	return s
+}
+
+func (s *stack) bizType(t *testing.T, name, template string) {
+	t.Helper()
+	format, err := sequence.ParseFormat(template)
+	require.NoError(t, err)
+	b := sequence.NewBizType(name, format)
+	b.ConfirmTimeout, b.SafetyWindow, b.StepMin = confirmTimeout, safetyWindow, 10
+	require.NoError(t, s.ledger.CreateBizType(t.Context(), b))
+}
+
+// program runs one of ours; its log is shown when the test fails.
+func (s *stack) program(t *testing.T, dir, name string) *process {
+	t.Helper()
+	api, err := devenv.FreePort()
+	require.NoError(t, err)
+	ops, err := devenv.FreePort()
+	require.NoError(t, err)
+	p := &process{
+		url: "http://" + devenv.Address(api), ops: "http://" + devenv.Address(ops),
+		spec: devenv.Spec{Name: name, Path: filepath.Join(dir, name), Log: filepath.Join(t.TempDir(), name+".log"), Env: []string{
+			"LACUNA_MYSQL_DSN=" + s.dsn, "LACUNA_REDIS_URL=" + s.redisURL, "TEMPORAL_ADDRESS=" + s.temporal.Address(),
+			"LACUNA_LISTEN=" + devenv.Address(api), "LACUNA_OPS_LISTEN=" + devenv.Address(ops), "LACUNA_TEMPORAL_UI_URL=http://ui",
+		}},
+	}
+	p.start(t)
+	t.Cleanup(func() {
+		p.Kill()
+		if log, err := os.ReadFile(p.spec.Log); err == nil && t.Failed() {
+			t.Logf("%s:\n%s", p.spec.Log, log)
+		}
+	})
+	return p
+}
+
+func (p *process) start(t *testing.T) {
+	t.Helper()
+	child, err := devenv.Start(p.spec)
+	require.NoError(t, err)
+	p.Child = child
+}
+
+// restart starts a process again after it has ended.
+func (s *stack) restart(t *testing.T, p *process) {
+	t.Helper()
+	p.start(t)
+	s.ready(t, p)
+}
+
+func (s *stack) ready(t *testing.T, p *process) {
+	t.Helper()
+	testkit.Eventually(t, func() bool {
+		require.NoError(t, p.Err())
+		response, err := http.Get(p.ops + "/readyz") //nolint:noctx // the loop ends it
+		if err != nil {
+			return false
+		}
+		defer response.Body.Close() //nolint:errcheck // only its status counts
+		return response.StatusCode == http.StatusOK
+	}, "%s is not ready", p.Name())
+}
+
+// call posts JSON as curl would, and gives the status and the answer.
+func (s *stack) call(t *testing.T, method, body string) (int, map[string]any) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.starter.url+"/lacuna.v1.SequenceService/"+method, bytes.NewBufferString(body))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close() //nolint:errcheck // it was read
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	var answer map[string]any
+	require.NoError(t, json.Unmarshal(text, &answer), "%s", text)
+	return response.StatusCode, answer
+}
+
+// next takes one number of the biz type.
+func (s *stack) next(t *testing.T, bizType string) (ticket, seqNo string) {
+	t.Helper()
+	status, answer := s.call(t, "Next", `{"bizType":"`+bizType+`","bizKey":"o-1"}`)
+	require.Equal(t, http.StatusOK, status, "%v", answer)
+	number := answer["numbers"].([]any)[0].(map[string]any)
+	return number["ticket"].(string), number["seqNo"].(string)
+}
+
+// settle confirms or abandons and gives the outcome, or the code of the error.
+func (s *stack) settle(t *testing.T, method, ticket string) string {
+	t.Helper()
+	_, answer := s.call(t, method, `{"ticket":"`+ticket+`"}`)
+	if outcome, ok := answer["outcome"].(string); ok {
+		return outcome
+	}
+	return answer["code"].(string)
+}
+
+func (s *stack) row(t *testing.T, bizType, seqNo string) sequence.Number {
+	t.Helper()
+	n, _, err := s.ledger.Get(t.Context(), bizType, seqNo)
+	require.NoError(t, err)
+	return n
+}
+
+func (s *stack) awaitState(t *testing.T, bizType, seqNo string, state sequence.State) sequence.Number {
+	t.Helper()
+	testkit.Eventually(t, func() bool { return s.row(t, bizType, seqNo).State == state }, "%s did not become %s", seqNo, state)
+	return s.row(t, bizType, seqNo)
+}
+
+func (s *stack) count(t *testing.T, where string) (n int) {
+	t.Helper()
+	require.NoError(t, s.ledger.DB().QueryRowContext(t.Context(), "SELECT COUNT(*) FROM t_seq_issue_log WHERE "+where).Scan(&n))
+	return n
+}
+
+// closure checks invariants 1 and 4 on the ledger: one row for every value up to the cursor, and
+// no life begun before the window of the one before was over.
+func (s *stack) closure(t *testing.T) {
+	t.Helper()
+	rows, err := s.ledger.DB().QueryContext(t.Context(), `SELECT c.biz_type, c.value, COUNT(n.id), COALESCE(MIN(n.value), 1), COALESCE(MAX(n.value), 0)
+		FROM t_seq_cursor c LEFT JOIN t_seq_issue_log n ON n.biz_type = c.biz_type AND n.period = c.period GROUP BY c.biz_type, c.value`)
+	require.NoError(t, err)
+	defer rows.Close() //nolint:errcheck // it was read
+	for rows.Next() {
+		var bizType string
+		var cursor, count, lowest, highest int64
+		require.NoError(t, rows.Scan(&bizType, &cursor, &count, &lowest, &highest))
+		require.Equal(t, cursor, count, "%s: every value up to the cursor has one row", bizType)
+		require.Equal(t, int64(1), lowest, bizType)
+		require.Equal(t, cursor, highest, bizType)
+	}
+	require.NoError(t, rows.Err())
+	var early int
+	require.NoError(t, s.ledger.DB().QueryRowContext(t.Context(), `SELECT COUNT(*) FROM t_seq_life l JOIN t_seq_issue_log n
+		ON n.biz_type = l.biz_type AND n.seq_no = l.seq_no AND n.life = l.life + 1
+		WHERE n.issued_time < l.abandoned_time + INTERVAL ? MICROSECOND`, safetyWindow.Microseconds()).Scan(&early))
+	require.Zero(t, early, "no number was issued again before its window was over")
+}
+
+func readAll(t *testing.T, r io.Reader) string {
+	t.Helper()
+	text, err := io.ReadAll(r)
+	require.NoError(t, err)
+	return string(text)
+}
