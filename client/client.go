@@ -1,0 +1,256 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"connectrpc.com/connect"
+
+	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
+	"github.com/lacuna-seq/lacuna/api/lacuna/v1/lacunav1connect"
+	"github.com/lacuna-seq/lacuna/internal/batching"
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+// callTimeout ends one try of a call; ctx ends the call.
+const callTimeout = 5 * time.Second
+
+// Client takes numbers from a Lacuna service and settles them. It is safe for concurrent use.
+type Client struct {
+	api     lacunav1connect.SequenceServiceClient
+	log     *slog.Logger
+	outbox  bool
+	refused func(Refusal)
+	settle  *batching.Coalescer[*lacunav1.Command, answer]
+	sender  *sender
+}
+
+// Option changes how a Client works.
+type Option func(*options)
+
+type options struct {
+	http         *http.Client
+	interceptors []connect.Interceptor
+	log          *slog.Logger
+	outbox       bool
+	refused      func(Refusal)
+}
+
+// WithHTTPClient calls the service with h, e.g. one with TLS settings of its own.
+func WithHTTPClient(h *http.Client) Option { return func(o *options) { o.http = h } }
+
+// WithInterceptors adds interceptors of Connect, e.g. otelconnect's for traces.
+func WithInterceptors(i ...connect.Interceptor) Option {
+	return func(o *options) { o.interceptors = append(o.interceptors, i...) }
+}
+
+// WithLogger sends what nobody waits for, such as a refused confirm, to log.
+func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log } }
+
+// WithoutOutbox lets InTx do without the table. What it loses: a process that dies between its
+// commit and its confirm has said nothing, so the number it used times out and is issued to
+// somebody else. Only for numbers whose repetition does no harm.
+func WithoutOutbox() Option { return func(o *options) { o.outbox = false } }
+
+// OnRefusal calls f for every confirm of InTx or Relay that was refused: the transaction was
+// committed with a number that is not, or no longer, its own. A person must look. It is logged
+// as an error in any case.
+func OnRefusal(f func(Refusal)) Option { return func(o *options) { o.refused = f } }
+
+// Refusal is a confirm that came too late or not from the holder.
+type Refusal struct {
+	Ticket string
+	BizKey string
+	Err    error
+}
+
+// Number is a number in the caller's hands.
+type Number struct {
+	Ticket    string // what Confirm and Abandon quote
+	SeqNo     string
+	Life      int32 // how often it has been issued, this time included
+	BatchID   string
+	ConfirmBy time.Time // later it counts as abandoned
+}
+
+// Dial prepares a client of the service at address, e.g. http://localhost:8080; it does not connect.
+func Dial(address string, opts ...Option) (*Client, error) {
+	o := options{http: &http.Client{Transport: transport()}, log: slog.Default(), outbox: true, refused: func(Refusal) {}}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("client: the service's address %q is not of the form http://host:port", address)
+	}
+	c := &Client{
+		api: lacunav1connect.NewSequenceServiceClient(o.http, address, connect.WithInterceptors(o.interceptors...)),
+		log: o.log.With("component", "lacuna"), outbox: o.outbox, refused: o.refused,
+	}
+	c.settle = batching.New(c.callSettle, batching.Options{Workers: 4})
+	c.sender = newSender(c)
+	return c, nil
+}
+
+// transport keeps enough connections for a busy service.
+func transport() http.RoundTripper {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	t = t.Clone()
+	t.MaxIdleConnsPerHost = 64
+	return t
+}
+
+// Close delivers what InTx has left to say, until ctx ends. What is not delivered is in the outbox,
+// or times out.
+func (c *Client) Close(ctx context.Context) error {
+	err := c.sender.close(ctx)
+	c.settle.Close()
+	return err
+}
+
+// NextOption says more about what the numbers are for.
+type NextOption func(*lacunav1.NextRequest)
+
+// ForBizKey keeps with the numbers what the caller calls the business object: at most 128 bytes of
+// UTF-8 without control characters.
+func ForBizKey(key string) NextOption { return func(r *lacunav1.NextRequest) { r.BizKey = key } }
+
+// Next takes one number. It tries again while the service is away or busy, until ctx ends. A reply
+// that is lost costs a number that nobody has: it times out and is issued again.
+//
+// The error wraps sequence.ErrInvalid, ErrNotFound (no such biz type), ErrFull, ErrBusy or
+// ErrUnavailable.
+func (c *Client) Next(ctx context.Context, bizType string, opts ...NextOption) (Number, error) {
+	numbers, err := c.NextN(ctx, bizType, 1, opts...)
+	if err != nil {
+		return Number{}, err
+	}
+	return numbers[0], nil
+}
+
+// NextN takes count numbers, 1 to 10,000, like Next.
+func (c *Client) NextN(ctx context.Context, bizType string, count int, opts ...NextOption) ([]Number, error) {
+	if count < 1 || count > 10_000 {
+		return nil, sequence.Invalidf("count", "%d is not from 1 to 10,000", count)
+	}
+	n := int32(count)
+	r := &lacunav1.NextRequest{BizType: bizType, Count: &n}
+	for _, opt := range opts {
+		opt(r)
+	}
+	var numbers []Number
+	err := retry(ctx, func(ctx context.Context) error {
+		response, err := c.api.Next(ctx, connect.NewRequest(r))
+		if err != nil {
+			return fromAPI(err)
+		}
+		numbers, err = c.received(response.Msg)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("next of %s: %w", bizType, err)
+	}
+	return numbers, nil
+}
+
+// received refuses numbers whose time to confirm has passed on the way: they may be another's
+// before long.
+func (c *Client) received(m *lacunav1.NextResponse) ([]Number, error) {
+	numbers := make([]Number, len(m.GetNumbers()))
+	for i, n := range m.GetNumbers() {
+		numbers[i] = Number{Ticket: n.GetTicket(), SeqNo: n.GetSeqNo(), Life: n.GetLife(), BatchID: n.GetBatchId(), ConfirmBy: n.GetConfirmBy().AsTime()}
+		if late := time.Since(numbers[i].ConfirmBy); late > 0 {
+			return nil, fmt.Errorf("%s arrived %s after its time to confirm; compare this machine's clock with the service's: %w",
+				numbers[i].Ticket, late.Round(time.Millisecond), sequence.ErrUnavailable)
+		}
+	}
+	return numbers, nil
+}
+
+// ConfirmOption says more about who confirms.
+type ConfirmOption func(*lacunav1.Command)
+
+// ByBizKey names the business object that uses the number. Another object's confirm of the same
+// life is then refused as a conflict.
+func ByBizKey(key string) ConfirmOption { return func(c *lacunav1.Command) { c.BizKey = key } }
+
+// Confirm says that the number is in business use for good. It tries again while the service is
+// away or busy, until ctx ends. OutcomeAccepted means that the service took the confirm while its
+// ledger was away; the client repeats it in the background until it is carried out.
+//
+// The error wraps sequence.ErrConflict (the number is another's: do not use it), ErrNotFound,
+// ErrInvalid, ErrBusy or ErrUnavailable.
+func (c *Client) Confirm(ctx context.Context, ticket string, opts ...ConfirmOption) (sequence.Outcome, error) {
+	command := &lacunav1.Command{Ticket: ticket, Action: lacunav1.Action_ACTION_CONFIRM}
+	for _, opt := range opts {
+		opt(command)
+	}
+	return c.command(ctx, command)
+}
+
+// Abandon says that the number will not be used. It waits out its safety window and is issued
+// again. The error wraps sequence.ErrAlreadyConfirmed or ErrStale where it is too late for that,
+// else as Confirm's.
+func (c *Client) Abandon(ctx context.Context, ticket string) (sequence.Outcome, error) {
+	return c.command(ctx, &lacunav1.Command{Ticket: ticket, Action: lacunav1.Action_ACTION_ABANDON})
+}
+
+func (c *Client) command(ctx context.Context, command *lacunav1.Command) (sequence.Outcome, error) {
+	if _, err := sequence.ParseTicket(command.GetTicket()); err != nil {
+		return 0, err
+	}
+	var outcome sequence.Outcome
+	err := retry(ctx, func(ctx context.Context) error {
+		answers, err := c.settle.Do(ctx, command)
+		if err != nil {
+			return err
+		}
+		outcome = answers[0].outcome
+		return answers[0].err
+	})
+	if outcome == sequence.OutcomeAccepted {
+		c.sender.send(job{command: command})
+	}
+	return outcome, err
+}
+
+// answer is what became of one command.
+type answer struct {
+	outcome sequence.Outcome
+	err     error
+}
+
+// callSettle carries the commands of many callers in one call.
+func (c *Client) callSettle(ctx context.Context, commands []*lacunav1.Command) ([]answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	response, err := c.api.Settle(ctx, connect.NewRequest(&lacunav1.SettleRequest{Commands: commands}))
+	if err != nil {
+		return nil, fromAPI(err)
+	}
+	results := response.Msg.GetResults()
+	if len(results) != len(commands) {
+		return nil, fmt.Errorf("%w: the service answered %d results to %d commands", sequence.ErrUnavailable, len(results), len(commands))
+	}
+	answers := make([]answer, len(results))
+	for i, r := range results {
+		answers[i] = answer{outcome: outcomeOf(r.GetOutcome())}
+		if r.GetError() != nil {
+			answers[i] = answer{err: fromSettleError(r.GetError())}
+		}
+	}
+	return answers, nil
+}
+
+// repeats reports whether trying again may help.
+func repeats(err error) bool {
+	return errors.Is(err, sequence.ErrUnavailable) || errors.Is(err, sequence.ErrBusy)
+}
