@@ -37,3 +37,15 @@ verify: ## Check that the generated code and the module files are current
 	go mod verify
 	go mod tidy -diff
 	tools/verify-generated
+
+.PHONY: run
+run: ## Run Lacuna, its servers and the demo shop (DEMO=0: without the shop)
+	@go build -o .dev/bin/ ./deploy/dev && exec .dev/bin/dev
+
+.PHONY: demo
+demo: ## The same, and end with the shop's exit code (EVENTS=file.csv SPEED=2)
+	@go build -o .dev/bin/ ./deploy/dev && exec .dev/bin/dev --once
+
+.PHONY: clean-dev
+clean-dev: ## Forget the data of make run
+	rm -rf .dev/mariadb .dev/redis .dev/temporal .dev/log

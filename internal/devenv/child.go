@@ -34,7 +34,8 @@ type Child struct {
 	spec Spec
 	cmd  *exec.Cmd
 	done chan struct{}
-	err  error
+	exit error // of os/exec
+	err  error // for people
 }
 
 // Start runs a child. It is up as a process when Start returns, not necessarily ready.
@@ -57,11 +58,8 @@ func Start(spec Spec) (*Child, error) {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
 	go func() {
-		err := c.cmd.Wait()
+		c.exit = c.cmd.Wait()
 		c.err = fmt.Errorf("%s ended (%s)%s", spec.Name, c.cmd.ProcessState, c.lastWords())
-		if err == nil {
-			c.err = fmt.Errorf("%s ended", spec.Name)
-		}
 		close(c.done)
 	}()
 	return c, nil
@@ -81,6 +79,16 @@ func (c *Child) Err() error {
 	select {
 	case <-c.done:
 		return c.err
+	default:
+		return nil
+	}
+}
+
+// ExitError is how the child ended, as of os/exec; nil where it ended well or runs.
+func (c *Child) ExitError() error {
+	select {
+	case <-c.done:
+		return c.exit
 	default:
 		return nil
 	}
@@ -129,8 +137,8 @@ func (c *Child) lastWords() string {
 	return fmt.Sprintf(", last lines of %s:\n%s", c.spec.Log, lastLines(out, 5))
 }
 
-// awaitReady asks ready until it answers, the child ends or ctx does.
-func (c *Child) awaitReady(ctx context.Context, ready func(context.Context) error) error {
+// AwaitReady asks ready until it answers, the child ends or ctx does; then the child is killed.
+func (c *Child) AwaitReady(ctx context.Context, ready func(context.Context) error) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -57,7 +57,7 @@ func StartMariaDB(ctx context.Context, b Binaries, config MariaDBConfig) (*Maria
 		return nil, err
 	}
 	m := &MariaDB{Child: child, config: config}
-	if err := child.awaitReady(ctx, m.ping); err != nil {
+	if err := child.AwaitReady(ctx, m.ping); err != nil {
 		return nil, fmt.Errorf("%w\n(data folder %s; `make clean-dev` forgets it)", err, config.Dir)
 	}
 	return m, nil

@@ -43,7 +43,7 @@ func StartRedis(ctx context.Context, b Binaries, config RedisConfig) (*Redis, er
 		return nil, err
 	}
 	r := &Redis{Child: child, config: config}
-	if err := child.awaitReady(ctx, r.ping); err != nil {
+	if err := child.AwaitReady(ctx, r.ping); err != nil {
 		return nil, fmt.Errorf("%w\n(data folder %s; `make clean-dev` forgets it)", err, config.Dir)
 	}
 	return r, nil

@@ -60,7 +60,7 @@ func StartTemporal(ctx context.Context, b Binaries, config TemporalConfig) (*Tem
 		return nil, err
 	}
 	t := &Temporal{Child: child, config: config}
-	if err := child.awaitReady(ctx, t.ping); err != nil {
+	if err := child.AwaitReady(ctx, t.ping); err != nil {
 		return nil, fmt.Errorf("%w\n(data folder %s; `make clean-dev` forgets it)", err, config.Dir)
 	}
 	return t, nil
