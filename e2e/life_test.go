@@ -16,7 +16,7 @@ func TestALifeOfANumber(t *testing.T) {
 	s := newStack(t)
 
 	t.Run("an abandoned number is issued again after its window, once, with the next life", func(t *testing.T) {
-		s.bizType(t, "ABANDON", "A-{seq:6}")
+		s.bizType(t, "ABANDON", "A-{seq:6}", confirmTimeout, safetyWindow)
 		ticket, seqNo := s.next(t, "ABANDON")
 		require.Equal(t, "ABANDON~A-000001~1", ticket)
 		require.Equal(t, "OUTCOME_ABANDONED", s.settle(t, "Abandon", ticket))
@@ -36,7 +36,7 @@ func TestALifeOfANumber(t *testing.T) {
 	})
 
 	t.Run("a number left alone comes back", func(t *testing.T) {
-		s.bizType(t, "SILENT", "S-{seq:6}")
+		s.bizType(t, "SILENT", "S-{seq:6}", confirmTimeout, safetyWindow)
 		_, seqNo := s.next(t, "SILENT")
 		testkit.Eventually(t, func() bool { return s.row(t, "SILENT", seqNo).State == sequence.Allocated }, "it is not recorded")
 		issued := s.row(t, "SILENT", seqNo)
@@ -45,7 +45,7 @@ func TestALifeOfANumber(t *testing.T) {
 	})
 
 	t.Run("a confirmed number never does, and confirming it again is harmless", func(t *testing.T) {
-		s.bizType(t, "SOLD", "C-{seq:6}")
+		s.bizType(t, "SOLD", "C-{seq:6}", confirmTimeout, safetyWindow)
 		ticket, seqNo := s.next(t, "SOLD")
 		require.Equal(t, "OUTCOME_CONFIRMED", s.settle(t, "Confirm", ticket))
 		s.awaitClosed(t, ticket)
@@ -60,7 +60,7 @@ func TestALifeOfANumber(t *testing.T) {
 	})
 
 	t.Run("a confirm during the window rescues", func(t *testing.T) {
-		s.bizType(t, "RESCUE", "R-{seq:6}")
+		s.bizType(t, "RESCUE", "R-{seq:6}", confirmTimeout, safetyWindow)
 		ticket, seqNo := s.next(t, "RESCUE")
 		require.Equal(t, "OUTCOME_ABANDONED", s.settle(t, "Abandon", ticket))
 		require.Equal(t, "OUTCOME_RESCUED", s.settle(t, "Confirm", ticket))
@@ -69,7 +69,7 @@ func TestALifeOfANumber(t *testing.T) {
 	})
 
 	t.Run("its runs are short: 8 events confirmed, 24 abandoned", func(t *testing.T) {
-		s.bizType(t, "COUNTED", "E-{seq:6}")
+		s.bizType(t, "COUNTED", "E-{seq:6}", confirmTimeout, safetyWindow)
 		confirmed, _ := s.next(t, "COUNTED")
 		s.awaitRun(t, confirmed) // in life, the start comes first
 		s.settle(t, "Confirm", confirmed)

@@ -35,7 +35,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "build", "-o", dir, "../starter", "../worker").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", dir, "../starter", "../worker", "../deploy/demo").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the programs: %w\n%s", err, out)
 	}
@@ -58,6 +58,7 @@ type stack struct {
 	client   client.Client
 	starter  *process
 	worker   *process
+	dir      string // of the programs
 }
 
 // process is a program that a story can kill and start again.
@@ -72,7 +73,7 @@ func newStack(t *testing.T) *stack {
 	t.Helper()
 	dir, err := programs()
 	require.NoError(t, err)
-	s := &stack{dsn: testkit.MariaDB(t), redisURL: testkit.Redis(t), temporal: testkit.OwnTemporal(t)}
+	s := &stack{dir: dir, dsn: testkit.MariaDB(t), redisURL: testkit.Redis(t), temporal: testkit.OwnTemporal(t)}
 	s.ledger, err = ledger.Open(s.dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.ledger.Close() })
@@ -84,25 +85,25 @@ func newStack(t *testing.T) *stack {
 	s.client, err = client.Dial(client.Options{HostPort: s.temporal.Address()})
 	require.NoError(t, err)
 	t.Cleanup(s.client.Close)
-	s.bizType(t, "DEMO", "D-{seq:6}")
-	s.worker = s.program(t, dir, "worker")
-	s.starter = s.program(t, dir, "starter")
+	s.bizType(t, "DEMO", "D-{seq:6}", confirmTimeout, safetyWindow)
+	s.worker = s.program(t, "worker")
+	s.starter = s.program(t, "starter")
 	s.ready(t, s.worker)
 	s.ready(t, s.starter)
 	return s
 }
 
-func (s *stack) bizType(t *testing.T, name, template string) {
+func (s *stack) bizType(t *testing.T, name, template string, confirm, window time.Duration) {
 	t.Helper()
 	format, err := sequence.ParseFormat(template)
 	require.NoError(t, err)
 	b := sequence.NewBizType(name, format)
-	b.ConfirmTimeout, b.SafetyWindow, b.StepMin = confirmTimeout, safetyWindow, 10
+	b.ConfirmTimeout, b.SafetyWindow, b.StepMin = confirm, window, 10
 	require.NoError(t, s.ledger.CreateBizType(t.Context(), b))
 }
 
 // program runs one of ours; its log is shown when the test fails.
-func (s *stack) program(t *testing.T, dir, name string) *process {
+func (s *stack) program(t *testing.T, name string) *process {
 	t.Helper()
 	api, err := devenv.FreePort()
 	require.NoError(t, err)
@@ -110,7 +111,7 @@ func (s *stack) program(t *testing.T, dir, name string) *process {
 	require.NoError(t, err)
 	p := &process{
 		url: "http://" + devenv.Address(api), ops: "http://" + devenv.Address(ops),
-		spec: devenv.Spec{Name: name, Path: filepath.Join(dir, name), Log: filepath.Join(t.TempDir(), name+".log"), Env: []string{
+		spec: devenv.Spec{Name: name, Path: filepath.Join(s.dir, name), Log: filepath.Join(t.TempDir(), name+".log"), Env: []string{
 			"LACUNA_MYSQL_DSN=" + s.dsn, "LACUNA_REDIS_URL=" + s.redisURL, "TEMPORAL_ADDRESS=" + s.temporal.Address(),
 			"LACUNA_LISTEN=" + devenv.Address(api), "LACUNA_OPS_LISTEN=" + devenv.Address(ops), "LACUNA_TEMPORAL_UI_URL=http://ui",
 		}},

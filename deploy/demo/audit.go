@@ -12,10 +12,6 @@ import (
 // errBroken is a report that found an invariant broken.
 var errBroken = errors.New("an invariant is broken")
 
-// restPatience is how much longer than its times a number may take to come to rest, before it is
-// reported as held: its process or its run was killed.
-const restPatience = 30 * time.Second
-
 // tally is the biz type's numbers, counted.
 type tally struct {
 	issued    int // hand-outs, every life
@@ -76,13 +72,13 @@ func (s *shop) count(ctx context.Context) (tally, error) {
 const queryTimes = `SELECT confirm_timeout_ms + safety_window_ms FROM t_seq_biz_type WHERE name = ?`
 
 // rest waits until nothing is with a caller or in its window any more, for as long as the biz
-// type's times and some patience.
+// type's times and the patience: what takes longer was left by a process that was killed.
 func (s *shop) rest(ctx context.Context) error {
 	var ms int64
 	if err := s.ledger.QueryRowContext(ctx, queryTimes, s.bizType).Scan(&ms); err != nil {
 		return fmt.Errorf("read the times of %s: %w", s.bizType, err)
 	}
-	end := time.Now().Add(time.Duration(ms)*time.Millisecond + restPatience)
+	end := time.Now().Add(time.Duration(ms)*time.Millisecond + s.patience)
 	for time.Now().Before(end) && ctx.Err() == nil {
 		if t, err := s.count(ctx); err == nil && t.waiting == 0 && t.inWindow == 0 {
 			return nil

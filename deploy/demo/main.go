@@ -7,19 +7,21 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
 
 // settings are flags, each also an environment variable.
 type settings struct {
-	Events   string  `name:"events" default:"deploy/demo/events-short.csv" help:"Traffic to replay: at_ms,key,outcome,duration_ms."`
-	Speed    float64 `name:"speed" default:"1" help:"How much faster than recorded the traffic is replayed."`
-	URL      string  `name:"url" env:"LACUNA_URL" default:"http://127.0.0.1:8080" help:"Lacuna's API."`
-	ShopDSN  string  `name:"shop-dsn" env:"LACUNA_SHOP_DSN" help:"The shop's own database."`
-	DSN      string  `name:"mysql-dsn" env:"LACUNA_MYSQL_DSN" help:"The ledger, to check the orders against."`
-	BizType  string  `name:"biz-type" default:"DEMO"`
-	Generate string  `name:"generate" enum:",short,long" default:"" help:"Print traffic instead: short (1,000 events) or long (10,000)."`
+	Events   string        `name:"events" default:"deploy/demo/events-short.csv" help:"Traffic to replay: at_ms,key,outcome,duration_ms."`
+	Speed    float64       `name:"speed" default:"1" help:"How much faster than recorded the traffic is replayed."`
+	URL      string        `name:"url" env:"LACUNA_URL" default:"http://127.0.0.1:8080" help:"Lacuna's API."`
+	ShopDSN  string        `name:"shop-dsn" env:"LACUNA_SHOP_DSN" help:"The shop's own database."`
+	DSN      string        `name:"mysql-dsn" env:"LACUNA_MYSQL_DSN" help:"The ledger, to check the orders against."`
+	BizType  string        `name:"biz-type" default:"DEMO"`
+	Patience time.Duration `name:"patience" default:"30s" help:"How much longer than its times a number may take to come to rest, before it is reported as held."`
+	Generate string        `name:"generate" enum:",short,long" default:"" help:"Print traffic instead: short (1,000 events) or long (10,000)."`
 }
 
 func main() {

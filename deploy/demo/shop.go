@@ -30,6 +30,7 @@ type shop struct {
 	ledger  *sql.DB
 	screen  *screen
 
+	patience   time.Duration
 	prefix     string // of this run's business keys
 	duplicates atomic.Int64
 }
@@ -48,7 +49,7 @@ func openShop(ctx context.Context, s settings) (*shop, error) {
 	if err != nil {
 		return nil, errors.New("LACUNA_MYSQL_DSN is not of the form user:password@tcp(host:port)/database")
 	}
-	return &shop{bizType: s.BizType, traffic: filepath.Base(s.Events), lacuna: lacuna, books: b, ledger: ledger, screen: newScreen(os.Stdout)},
+	return &shop{bizType: s.BizType, traffic: filepath.Base(s.Events), lacuna: lacuna, books: b, ledger: ledger, screen: newScreen(os.Stdout), patience: s.Patience},
 		client.Migrate(ctx, b.db)
 }
 

@@ -66,6 +66,9 @@ func StartTemporal(ctx context.Context, b Binaries, config TemporalConfig) (*Tem
 	return t, nil
 }
 
+// Config is what the server was started with, and can be started with again.
+func (t *Temporal) Config() TemporalConfig { return t.config }
+
 // Address is the server's frontend.
 func (t *Temporal) Address() string { return Address(t.config.Port) }
 
