@@ -14,6 +14,7 @@ import (
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/api/lacuna/v1/lacunav1connect"
 	"github.com/lacuna-seq/lacuna/internal/batching"
+	"github.com/lacuna-seq/lacuna/internal/courier"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -27,7 +28,7 @@ type Client struct {
 	outbox  bool
 	refused func(Refusal)
 	settle  *batching.Coalescer[*lacunav1.Command, answer]
-	sender  *sender
+	sender  *courier.Courier[job]
 }
 
 // Option changes how a Client works.
@@ -93,7 +94,7 @@ func Dial(address string, opts ...Option) (*Client, error) {
 		log: o.log.With("component", "lacuna"), outbox: o.outbox, refused: o.refused,
 	}
 	c.settle = batching.New(c.callSettle, batching.Options{Workers: 4})
-	c.sender = newSender(c)
+	c.sender = courier.New(senderOptions, c.log, c.say)
 	return c, nil
 }
 
@@ -111,9 +112,12 @@ func transport() http.RoundTripper {
 // Close delivers what InTx has left to say, until ctx ends. What is not delivered is in the outbox,
 // or times out.
 func (c *Client) Close(ctx context.Context) error {
-	err := c.sender.close(ctx)
+	err := c.sender.Close(ctx)
 	c.settle.Close()
-	return err
+	if err != nil {
+		return fmt.Errorf("close the client: the outbox or the timeouts will say what was left: %w", err)
+	}
+	return nil
 }
 
 // NextOption says more about what the numbers are for.
@@ -217,7 +221,7 @@ func (c *Client) command(ctx context.Context, command *lacunav1.Command) (sequen
 		return answers[0].err
 	})
 	if outcome == sequence.OutcomeAccepted {
-		c.sender.send(job{command: command})
+		c.sender.Send(job{command: command})
 	}
 	return outcome, err
 }

@@ -116,5 +116,5 @@ func (t *transaction) settle() {
 		}
 		j.unknown, j.command.BizKey = true, t.bizKey
 	}
-	t.client.sender.send(j)
+	t.client.sender.Send(j)
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/lacuna-seq/lacuna/internal/wait"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -32,23 +33,13 @@ func retry(ctx context.Context, f func(context.Context) error) error {
 		if !repeats(err) && !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		wait := d
+		pause := d
 		var busy *sequence.BusyError
 		if errors.As(err, &busy) {
-			wait = max(wait, busy.RetryAfter)
+			pause = max(pause, busy.RetryAfter)
 		}
-		if pause(ctx, wait/2+rand.N(wait/2+1)); ctx.Err() != nil {
-			return errors.Join(last, context.Cause(ctx))
+		if err := wait.For(ctx, pause/2+rand.N(pause/2+1)); err != nil {
+			return errors.Join(last, err)
 		}
-	}
-}
-
-// pause waits, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }

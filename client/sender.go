@@ -4,19 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"sync"
-	"sync/atomic"
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
+	"github.com/lacuna-seq/lacuna/internal/courier"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
-// The sender's bounds. What does not fit is left to Relay, or to the number's timeout.
-const (
-	senderQueue   = 10_000
-	senderWorkers = 64
-)
+// senderOptions bound what InTx has left to say. What does not fit is left to Relay, or to the
+// number's timeout.
+var senderOptions = courier.Options{Capacity: 10_000, Workers: 64}
 
 // job is something to be said after a transaction.
 type job struct {
@@ -26,72 +22,10 @@ type job struct {
 	unknown bool // first find out what became of the transaction
 }
 
-// sender says in the background what InTx has left to say.
-type sender struct {
-	client  *Client
-	queue   chan job
-	ctx     context.Context //nolint:containedctx // the sender's own life
-	cancel  context.CancelFunc
-	workers sync.WaitGroup
-	left    atomic.Int64
-
-	sending sync.RWMutex // against a close while something is being sent
-	closed  bool
-}
-
-func newSender(c *Client) *sender {
-	s := &sender{client: c, queue: make(chan job, senderQueue)}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	for range senderWorkers {
-		s.workers.Go(func() {
-			for j := range s.queue {
-				s.say(j)
-				s.left.Add(-1)
-			}
-		})
-	}
-	return s
-}
-
-// send never waits: the caller has business of its own.
-func (s *sender) send(j job) {
-	s.sending.RLock()
-	defer s.sending.RUnlock()
-	if !s.closed {
-		s.left.Add(1)
-		select {
-		case s.queue <- j:
-			return
-		default:
-			s.left.Add(-1)
-		}
-	}
-	s.client.log.Warn("too much is left to say; the outbox or the timeout will", "ticket", j.command.GetTicket())
-}
-
-func (s *sender) close(ctx context.Context) error {
-	s.sending.Lock()
-	if s.closed {
-		s.sending.Unlock()
-		return nil
-	}
-	s.closed = true
-	close(s.queue)
-	s.sending.Unlock()
-	stop := context.AfterFunc(ctx, s.cancel)
-	defer stop()
-	s.workers.Wait()
-	defer s.cancel()
-	if ctx.Err() != nil {
-		return fmt.Errorf("close the client: not everything was said; the outbox or the timeout will: %w", context.Cause(ctx))
-	}
-	return nil
-}
-
 // say repeats the job until it has a final answer. A confirm with a row may be left to Relay when
 // the client closes; whatever has none is lost then, and the number times out.
-func (s *sender) say(j job) {
-	err := retry(s.ctx, func(ctx context.Context) error {
+func (c *Client) say(ctx context.Context, j job) error {
+	err := retry(ctx, func(ctx context.Context) error {
 		if j.unknown {
 			found, err := fateOf(ctx, j.db, j.command.GetTicket(), j.command.GetBizKey())
 			if err != nil {
@@ -102,7 +36,7 @@ func (s *sender) say(j job) {
 				j.command.Action = lacunav1.Action_ACTION_CONFIRM
 			}
 		}
-		answers, err := s.client.settle.Do(ctx, j.command)
+		answers, err := c.settle.Do(ctx, j.command)
 		switch {
 		case err != nil:
 			return err
@@ -112,10 +46,11 @@ func (s *sender) say(j job) {
 			return answers[0].err
 		}
 	})
-	if s.ctx.Err() != nil && err != nil {
-		return
+	if ctx.Err() != nil && err != nil {
+		return err
 	}
-	s.client.conclude(s.ctx, j, err)
+	c.conclude(ctx, j, err)
+	return nil
 }
 
 // conclude ends the story of a command that has its final answer.

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/lacuna-seq/lacuna/internal/batching"
+	"github.com/lacuna-seq/lacuna/internal/courier"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -59,8 +60,8 @@ type Issuer struct {
 	buffers  sync.Map // biz type -> *buffer
 	records  *recorder
 	settle   *batching.Coalescer[sequence.Command, sequence.Decision]
-	starts   *courier[start]
-	wakes    *courier[wake]
+	starts   *courier.Courier[start]
+	wakes    *courier.Courier[wake]
 	accepted *repeater
 
 	stopped    atomic.Bool
@@ -103,8 +104,8 @@ func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ..
 		return nil, err
 	}
 	i.background, i.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	i.starts = newCourier(startOptions, i.log.With("queue", "starts"), i.deliverStart)
-	i.wakes = newCourier(wakeOptions, i.log.With("queue", "wakes"), i.deliverWake)
+	i.starts = courier.New(startOptions, i.log.With("queue", "starts"), i.deliverStart)
+	i.wakes = courier.New(wakeOptions, i.log.With("queue", "wakes"), i.deliverWake)
 	i.settle = batching.New(i.applySettles, batching.Options{})
 	i.accepted = newRepeater(i)
 	i.records = newRecorder(i)
@@ -138,7 +139,7 @@ func (i *Issuer) Stop(ctx context.Context) error {
 		}
 	}
 	i.records.close()
-	err = errors.Join(err, i.starts.close(ctx), i.wakes.close(ctx))
+	err = errors.Join(err, i.starts.Close(ctx), i.wakes.Close(ctx))
 	i.settle.Close()
 	if err == nil {
 		err = i.ledger.EndIssuer(ctx, i.id)

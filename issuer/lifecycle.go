@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	"github.com/lacuna-seq/lacuna/internal/courier"
 	"github.com/lacuna-seq/lacuna/sequence"
 	"github.com/lacuna-seq/lacuna/workflows"
 )
@@ -16,8 +17,8 @@ import (
 // The queues to Temporal. A start takes the server milliseconds of CPU, so a few at a time reach
 // its rate; the capacity holds a rush of 20 minutes at the rate of a small server.
 var (
-	startOptions = courierOptions{capacity: 65_536, workers: 8}
-	wakeOptions  = courierOptions{capacity: 65_536, workers: 8}
+	startOptions = courier.Options{Capacity: 65_536, Workers: 8}
+	wakeOptions  = courier.Options{Capacity: 65_536, Workers: 8}
 )
 
 // temporalTimeout ends one call to Temporal.

@@ -66,11 +66,11 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 			return true
 		})
 		o.ObserveInt64(queued, i.records.depth(), queue("records"))
-		o.ObserveInt64(queued, i.starts.waiting.Load(), queue("starts"))
-		o.ObserveInt64(queued, i.wakes.waiting.Load(), queue("wakes"))
+		o.ObserveInt64(queued, i.starts.Waiting(), queue("starts"))
+		o.ObserveInt64(queued, i.wakes.Waiting(), queue("wakes"))
 		o.ObserveInt64(queued, int64(i.accepted.waiting()), queue("accepted"))
-		o.ObserveInt64(dropped, i.starts.dropped.Load(), queue("starts"))
-		o.ObserveInt64(dropped, i.wakes.dropped.Load(), queue("wakes"))
+		o.ObserveInt64(dropped, i.starts.Dropped(), queue("starts"))
+		o.ObserveInt64(dropped, i.wakes.Dropped(), queue("wakes"))
 		return nil
 	}, issued, held, queued, dropped)
 	return errors.Join(errs[:]...)

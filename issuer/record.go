@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lacuna-seq/lacuna/internal/wait"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -159,7 +160,7 @@ func (r *recorder) record(batch []handOut) bool {
 			i.log.Error("hand-outs were not written down; the ledger holds their numbers for this issuer", "count", len(batch), "error", err)
 			return false
 		}
-		pause(i.background, recordRetry)
+		_ = wait.For(i.background, recordRetry) // the loop asks whether the issuer was given up
 	}
 }
 
@@ -176,7 +177,7 @@ func (i *Issuer) recorded(commands []sequence.Command, decisions []sequence.Deci
 	for j, d := range decisions {
 		switch d.Outcome {
 		case sequence.OutcomeRecorded, sequence.OutcomeAlreadyRecorded:
-			i.starts.send(start{number: d.Number, due: now.Add(d.Wait)})
+			i.starts.Send(start{number: d.Number, due: now.Add(d.Wait)})
 		default:
 			i.log.Error("a number was handed out that the ledger does not hold for this issuer; its batch is issued from no more",
 				"ticket", commands[j].Ticket.String(), "batch_id", commands[j].BatchID, "outcome", d.Outcome.String(),

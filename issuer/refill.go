@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/lacuna-seq/lacuna/internal/wait"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -42,7 +43,7 @@ func (b *buffer) keepUp() {
 		b.nudged.Store(false)
 		b.announce(fault)
 		if fault != nil && !errors.Is(fault, sequence.ErrFull) {
-			pause(ctx, faultPause)
+			_ = wait.For(ctx, faultPause) // the select below ends with ctx
 		}
 		select {
 		case <-ctx.Done():
@@ -272,14 +273,4 @@ func (i *Issuer) handBack(ctx context.Context, numbers []held) error {
 		i.log.WarnContext(ctx, "numbers that were handed back are not in the pool yet", "count", len(free), "error", err)
 	}
 	return nil
-}
-
-// pause waits, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lacuna-seq/lacuna/internal/wait"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -46,7 +47,7 @@ func (r *repeater) add(c sequence.Command) {
 
 func (r *repeater) work() {
 	ctx := r.issuer.background
-	for pause(ctx, repeatEvery); ctx.Err() == nil; pause(ctx, repeatEvery) {
+	for wait.For(ctx, repeatEvery) == nil {
 		for batch := r.next(); len(batch) > 0 && r.repeat(ctx, batch); batch = r.next() {
 		}
 	}

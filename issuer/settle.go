@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/lacuna-seq/lacuna/internal/wait"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -48,7 +49,7 @@ func (i *Issuer) Settle(ctx context.Context, commands []sequence.Command) ([]Res
 		open[j] = j
 	}
 	deadline := time.Now().Add(pendingWait)
-	for wait := 2 * time.Millisecond; len(open) > 0; wait = min(2*wait, 50*time.Millisecond) {
+	for pause := 2 * time.Millisecond; len(open) > 0; pause = min(2*pause, 50*time.Millisecond) {
 		decisions, err := i.decide(ctx, commands, open)
 		if err != nil {
 			for _, j := range open {
@@ -65,7 +66,7 @@ func (i *Issuer) Settle(ctx context.Context, commands []sequence.Command) ([]Res
 			results[j] = i.settled(commands[j], decisions[k])
 		}
 		if open = pending; len(open) > 0 {
-			pause(ctx, wait)
+			_ = wait.For(ctx, pause) // the next round answers where ctx has ended
 		}
 	}
 	for j, r := range results {
@@ -110,7 +111,7 @@ func (i *Issuer) applySettles(ctx context.Context, commands []sequence.Command) 
 func (i *Issuer) settled(c sequence.Command, d sequence.Decision) Result {
 	switch d.Outcome {
 	case sequence.OutcomeRescued, sequence.OutcomeConfirmed, sequence.OutcomeAbandoned:
-		i.wakes.send(wake{number: d.Number, kind: c.Kind, bizKey: c.BizKey, rescued: d.Outcome == sequence.OutcomeRescued})
+		i.wakes.Send(wake{number: d.Number, kind: c.Kind, bizKey: c.BizKey, rescued: d.Outcome == sequence.OutcomeRescued})
 	case sequence.OutcomeConflict:
 		i.log.Error("two holders met at one number", "asked", c.Ticket.String(), "asked_biz_key", c.BizKey,
 			"current", d.Number.Ticket().String(), "current_biz_key", d.Number.BizKey, "state", d.Number.State.String())

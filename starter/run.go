@@ -20,52 +20,29 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := config.Parse("starter", "Lacuna's API server.", args, &settings); err != nil {
 		return err
 	}
-	t, err := telemetry.Start(ctx, telemetry.Options{Service: "lacuna-starter", LogLevel: settings.LogLevel, LogFormat: settings.LogFormat})
+	p, err := startup.Open(ctx, "lacuna-starter", settings.Servers, settings.Process)
 	if err != nil {
 		return err
 	}
-	t.SetGlobals()
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer cancel()
-		if lost := t.Shutdown(ctx); lost != nil {
-			t.Log.Debug("telemetry", "error", lost)
-		}
-	}()
+	defer func() { err = errors.Join(err, p.Close(ctx)) }()
 
-	ledger, err := startup.Ledger(ctx, t, settings.DSN)
+	i, err := issuer.New(ctx, p.Ledger, p.Pool, issuer.Temporal{Client: p.Temporal}, issuer.WithLogger(p.Log), issuer.WithMeter(p.Meters.Meter("lacuna")))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, ledger.Close()) }()
-	pool, err := startup.Pool(ctx, t, settings.RedisURL)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, pool.Close()) }()
-	temporal, namespace, err := startup.Temporal(t)
-	if err != nil {
-		return err
-	}
-	defer temporal.Close()
-
-	i, err := issuer.New(ctx, ledger, pool, issuer.Temporal{Client: temporal}, issuer.WithLogger(t.Log), issuer.WithMeter(t.Meters.Meter("lacuna")))
-	if err != nil {
-		return err
-	}
-	service := &sequenceService{issuer: i, ledger: ledger, runs: runLinks{ui: settings.TemporalUIURL, namespace: namespace}}
-	api, err := listen(ctx, t, settings.Listen, service)
+	service := &sequenceService{issuer: i, ledger: p.Ledger, runs: runLinks{ui: settings.TemporalUIURL, namespace: p.Namespace}}
+	api, err := listen(ctx, p.Telemetry, settings.Listen, service)
 	if err != nil {
 		return errors.Join(err, stop(ctx, i.Stop))
 	}
-	ops, err := t.ServeOps(ctx, settings.OpsListen, telemetry.Check{Name: "ledger", Ask: ledger.Ping})
+	ops, err := p.ServeOps(ctx, settings.OpsListen, telemetry.Check{Name: "ledger", Ask: p.Ledger.Ping})
 	if err != nil {
 		return errors.Join(err, stop(ctx, api.shutdown, i.Stop))
 	}
-	t.Log.Info("serving", "api", api.address(), "ops", ops.Address(), "issuer", i.ID(), "namespace", namespace)
+	p.Log.Info("serving", "api", api.address(), "ops", ops.Address(), "issuer", i.ID(), "namespace", p.Namespace)
 	select {
 	case <-ctx.Done():
-		t.Log.Info("stopping")
+		p.Log.Info("stopping")
 	case err = <-api.failed:
 	}
 	return errors.Join(err, stop(ctx, api.shutdown, i.Stop), ops.Close())

@@ -29,42 +29,19 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := config.Parse("worker", "Lacuna's Temporal worker.", args, &settings); err != nil {
 		return err
 	}
-	t, err := telemetry.Start(ctx, telemetry.Options{Service: "lacuna-worker", LogLevel: settings.LogLevel, LogFormat: settings.LogFormat})
+	p, err := startup.Open(ctx, "lacuna-worker", settings.Servers, settings.Process)
 	if err != nil {
 		return err
 	}
-	t.SetGlobals()
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer cancel()
-		if lost := t.Shutdown(ctx); lost != nil {
-			t.Log.Debug("telemetry", "error", lost)
-		}
-	}()
-
-	ledger, err := startup.Ledger(ctx, t, settings.DSN)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, ledger.Close()) }()
-	pool, err := startup.Pool(ctx, t, settings.RedisURL)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, pool.Close()) }()
-	temporal, namespace, err := startup.Temporal(t)
-	if err != nil {
-		return err
-	}
-	defer temporal.Close()
-	if err := startup.AwaitTemporal(ctx, t, temporal, namespace, workflows.SearchAttributes()); err != nil {
+	defer func() { err = errors.Join(err, p.Close(ctx)) }()
+	if err := p.AwaitTemporal(ctx, workflows.SearchAttributes()); err != nil {
 		return err
 	}
 
-	a := activities.New(ledger, pool, t.Log)
+	a := activities.New(p.Ledger, p.Pool, p.Log)
 	defer a.Close()
 	failed := make(chan error, 1)
-	w := worker.New(temporal, workflows.LifecycleTaskQueue, worker.Options{
+	w := worker.New(p.Temporal, workflows.LifecycleTaskQueue, worker.Options{
 		MaxConcurrentLocalActivityExecutionSize: concurrency,
 		MaxConcurrentActivityExecutionSize:      concurrency,
 		WorkerStopTimeout:                       stopBudget,
@@ -76,15 +53,15 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer w.Stop()
-	ops, err := t.ServeOps(ctx, settings.OpsListen, telemetry.Check{Name: "ledger", Ask: ledger.Ping}, telemetry.Check{Name: "pool", Ask: pool.Ping},
-		telemetry.Check{Name: "temporal", Ask: func(ctx context.Context) error { return startup.PingTemporal(ctx, temporal, namespace) }})
+	ops, err := p.ServeOps(ctx, settings.OpsListen, telemetry.Check{Name: "ledger", Ask: p.Ledger.Ping},
+		telemetry.Check{Name: "pool", Ask: p.Pool.Ping}, telemetry.Check{Name: "temporal", Ask: p.PingTemporal})
 	if err != nil {
 		return err
 	}
-	t.Log.Info("working", "namespace", namespace, "task_queue", workflows.LifecycleTaskQueue, "ops", ops.Address())
+	p.Log.Info("working", "namespace", p.Namespace, "task_queue", workflows.LifecycleTaskQueue, "ops", ops.Address())
 	select {
 	case <-ctx.Done():
-		t.Log.Info("stopping")
+		p.Log.Info("stopping")
 	case err = <-failed:
 	}
 	return errors.Join(err, ops.Close())

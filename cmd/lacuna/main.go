@@ -40,6 +40,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
 		return err

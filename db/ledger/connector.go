@@ -39,6 +39,7 @@ func newConnector(dsn string) (driver.Connector, error) {
 	if cfg.DBName == "" {
 		return nil, fmt.Errorf("ledger: the DSN names no database")
 	}
+	cfg.Logger = &mysql.NopLogger{} // what it logs it also returns as an error
 	cfg.ParseTime, cfg.InterpolateParams, cfg.RejectReadOnly = true, true, true
 	if cfg.Params == nil {
 		cfg.Params = map[string]string{}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/lacuna-seq/lacuna/internal/wait"
 )
 
 // maxLockRetries bounds how often a transaction that lost against others is repeated. With the
@@ -26,7 +28,7 @@ func (l *Ledger) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 			return err
 		}
 		l.log.DebugContext(ctx, "a deadlock rolled the transaction back; repeating it", "try", try)
-		if err := pause(ctx, time.Duration(try)*5*time.Millisecond); err != nil {
+		if err := wait.For(ctx, rand.N(time.Duration(try)*5*time.Millisecond)); err != nil {
 			return err
 		}
 	}
@@ -48,16 +50,4 @@ func (l *Ledger) once(ctx context.Context, fn func(*sql.Tx) error) error {
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
-}
-
-// pause waits between half of d and d.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d/2 + rand.N(d/2+1))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

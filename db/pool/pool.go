@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,6 +18,17 @@ const (
 	dialTimeout = time.Second
 	callTimeout = time.Second
 )
+
+// SetLogger sends what the Redis client has to say beside the errors that it returns to log, at
+// debug level. It holds for the whole process.
+func SetLogger(log *slog.Logger) { redis.SetLogger(clientLog{log}) }
+
+type clientLog struct{ log *slog.Logger }
+
+// Printf is the client's call.
+func (l clientLog) Printf(ctx context.Context, format string, v ...any) {
+	l.log.DebugContext(ctx, fmt.Sprintf(format, v...))
+}
 
 // Pool is the free numbers of all biz types. It is safe for concurrent use.
 type Pool struct {
@@ -35,6 +47,7 @@ func Open(url string, instrument ...func(*redis.Client) error) (*Pool, error) {
 	// A pop whose reply is lost has happened: the client must not repeat it unseen (C05). What
 	// may be repeated is repeated by the callers, who know what that means.
 	options.MaxRetries = -1
+	options.DialerRetries = 1 // a pool that is away is away at once
 	options.ContextTimeoutEnabled = true
 	if options.DialTimeout == 0 {
 		options.DialTimeout = dialTimeout

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lacuna-seq/lacuna/internal/wait"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -83,7 +84,7 @@ func (s *shop) rest(ctx context.Context) error {
 		if t, err := s.count(ctx); err == nil && t.waiting == 0 && t.inWindow == 0 {
 			return nil
 		}
-		pause(ctx, 200*time.Millisecond)
+		_ = wait.For(ctx, 200*time.Millisecond) // the loop ends with ctx
 	}
 	return nil
 }

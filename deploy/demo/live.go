@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/lacuna-seq/lacuna/internal/wait"
 )
 
 // screen prints whole lines, and on a terminal one live line below them.
@@ -67,7 +69,7 @@ func (s *shop) watch(ctx context.Context) {
 	if !s.screen.terminal {
 		every = 10 * time.Second
 	}
-	for pause(ctx, every); ctx.Err() == nil; pause(ctx, every) {
+	for wait.For(ctx, every) == nil {
 		t, err := s.count(ctx)
 		if err != nil {
 			s.screen.trouble(err)

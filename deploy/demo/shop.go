@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lacuna-seq/lacuna/client"
+	"github.com/lacuna-seq/lacuna/internal/wait"
 )
 
 // tryAgain is how long a shopper waits before trying again.
@@ -116,7 +117,7 @@ func (s *shop) replay(ctx context.Context, events []event, done map[string]bool,
 		if began.IsZero() {
 			began, first = time.Now(), e.at
 		}
-		if pause(ctx, time.Until(began.Add(time.Duration(float64(e.at-first)/speed)))); ctx.Err() != nil {
+		if wait.For(ctx, time.Until(began.Add(time.Duration(float64(e.at-first)/speed)))) != nil {
 			return
 		}
 		if e.outcome != outcomeLate {
@@ -134,7 +135,7 @@ func (s *shop) serve(ctx context.Context, e event) {
 			return
 		}
 		s.screen.trouble(err)
-		pause(ctx, tryAgain)
+		_ = wait.For(ctx, tryAgain) // the loop ends with ctx
 	}
 }
 
@@ -157,7 +158,10 @@ func (s *shop) purchase(ctx context.Context, e event) error {
 		if err != nil {
 			return err
 		}
-		if pause(ctx, e.duration); e.outcome == outcomeRollback {
+		if err := wait.For(ctx, e.duration); err != nil {
+			return err
+		}
+		if e.outcome == outcomeRollback {
 			return errPayment
 		}
 		return nil
@@ -166,14 +170,4 @@ func (s *shop) purchase(ctx context.Context, e event) error {
 		return s.books.loseSale(ctx, bizKey, e.outcome)
 	}
 	return err
-}
-
-// pause waits, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

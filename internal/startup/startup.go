@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"github.com/lacuna-seq/lacuna/db/ledger"
 	"github.com/lacuna-seq/lacuna/db/migrations"
 	"github.com/lacuna-seq/lacuna/db/pool"
+	"github.com/lacuna-seq/lacuna/internal/config"
 	"github.com/lacuna-seq/lacuna/internal/telemetry"
 )
 
@@ -34,14 +36,71 @@ const (
 	sayEvery = 10 * time.Second
 )
 
-// Ledger opens the ledger, waits until it answers, and refuses a schema that is too old or a
-// server that would cut values short.
-func Ledger(ctx context.Context, t *telemetry.Telemetry, dsn string) (*ledger.Ledger, error) {
-	l, err := ledger.Open(dsn, ledger.WithOpenDB(t.OpenDB), ledger.WithLogger(t.Log))
+// Process is what a serving process works with.
+type Process struct {
+	*telemetry.Telemetry
+	Ledger    *ledger.Ledger
+	Pool      *pool.Pool
+	Temporal  client.Client // it connects when it is first used: see AwaitTemporal
+	Namespace string        // Temporal's
+}
+
+// Open starts the telemetry and opens the servers. It waits until the ledger answers, and refuses a
+// schema that is too old or a server that would cut values short. Nobody waits for the pool, nor
+// here for Temporal: numbers are issued and settled without.
+func Open(ctx context.Context, service string, servers config.Servers, settings config.Process) (*Process, error) {
+	t, err := telemetry.Start(ctx, telemetry.Options{Service: service, LogLevel: settings.LogLevel, LogFormat: settings.LogFormat})
+	if err != nil {
+		return nil, err
+	}
+	t.SetGlobals()
+	p := &Process{Telemetry: t}
+	if err := p.open(ctx, servers); err != nil {
+		return nil, errors.Join(err, p.Close(ctx))
+	}
+	return p, nil
+}
+
+func (p *Process) open(ctx context.Context, servers config.Servers) (err error) {
+	if p.Ledger, err = p.openLedger(ctx, servers.DSN); err != nil {
+		return err
+	}
+	pool.SetLogger(p.Log.With("component", "redis"))
+	if p.Pool, err = pool.Open(servers.RedisURL, p.Redis); err != nil {
+		return fmt.Errorf("LACUNA_REDIS_URL: %w", err)
+	}
+	if err := p.Pool.Ping(ctx); err != nil {
+		p.Log.WarnContext(ctx, "the pool is away; free numbers are not issued again until it is back", "error", err)
+	}
+	return p.openTemporal()
+}
+
+// Close closes the servers and sends what is left of the telemetry, within two seconds.
+func (p *Process) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	var errs []error
+	if p.Temporal != nil {
+		p.Temporal.Close()
+	}
+	if p.Pool != nil {
+		errs = append(errs, p.Pool.Close())
+	}
+	if p.Ledger != nil {
+		errs = append(errs, p.Ledger.Close())
+	}
+	if err := p.Shutdown(ctx); err != nil {
+		p.Log.Debug("the last of the telemetry was not sent", "error", err)
+	}
+	return errors.Join(errs...)
+}
+
+func (p *Process) openLedger(ctx context.Context, dsn string) (*ledger.Ledger, error) {
+	l, err := ledger.Open(dsn, ledger.WithOpenDB(p.OpenDB), ledger.WithLogger(p.Log))
 	if err != nil {
 		return nil, fmt.Errorf("LACUNA_MYSQL_DSN: %w", err)
 	}
-	err = wait(ctx, t, "the ledger", l.Ping)
+	err = await(ctx, p.Log, "the ledger", l.Ping)
 	if err == nil {
 		err = errors.Join(migrations.Check(ctx, l.DB()), l.CheckServer(ctx))
 	}
@@ -51,72 +110,59 @@ func Ledger(ctx context.Context, t *telemetry.Telemetry, dsn string) (*ledger.Le
 	return l, nil
 }
 
-// Pool opens the pool. Nobody waits for it: numbers are issued and settled without.
-func Pool(ctx context.Context, t *telemetry.Telemetry, url string) (*pool.Pool, error) {
-	p, err := pool.Open(url, t.Redis)
-	if err != nil {
-		return nil, fmt.Errorf("LACUNA_REDIS_URL: %w", err)
-	}
-	if err := p.Ping(ctx); err != nil {
-		t.Log.WarnContext(ctx, "the pool is away; free numbers are not issued again until it is back", "error", err)
-	}
-	return p, nil
-}
-
-// Temporal makes a client by the standard TEMPORAL_* settings. It does not connect: see AwaitTemporal.
-func Temporal(t *telemetry.Telemetry) (c client.Client, namespace string, err error) {
+func (p *Process) openTemporal() error {
 	o, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
-		return nil, "", fmt.Errorf("TEMPORAL_*: %w", err)
+		return fmt.Errorf("TEMPORAL_*: %w", err)
 	}
 	if o.Namespace == "" {
 		o.Namespace = client.DefaultNamespace
 	}
-	o.Logger = log.NewStructuredLogger(t.Log.With("component", "temporal"))
-	if err := t.Temporal(&o); err != nil {
-		return nil, "", err
+	p.Namespace = o.Namespace
+	o.Logger = log.NewStructuredLogger(p.Log.With("component", "temporal"))
+	if err := p.Telemetry.Temporal(&o); err != nil {
+		return err
 	}
-	c, err = client.NewLazyClient(o)
-	if err != nil {
-		return nil, "", fmt.Errorf("TEMPORAL_*: %w", err)
+	if p.Temporal, err = client.NewLazyClient(o); err != nil {
+		return fmt.Errorf("TEMPORAL_*: %w", err)
 	}
-	return c, o.Namespace, nil
+	return nil
 }
 
 // AwaitTemporal waits until the namespace answers, and refuses one that lacks the search
 // attributes, with the command that adds them.
-func AwaitTemporal(ctx context.Context, t *telemetry.Telemetry, c client.Client, namespace string, attributes []string) error {
-	err := wait(ctx, t, "Temporal's namespace "+namespace, func(ctx context.Context) error { return PingTemporal(ctx, c, namespace) })
+func (p *Process) AwaitTemporal(ctx context.Context, attributes []string) error {
+	err := await(ctx, p.Log, "Temporal's namespace "+p.Namespace, p.PingTemporal)
 	if err != nil {
 		return err
 	}
-	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	known, err := p.Temporal.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: p.Namespace})
 	var denied *serviceerror.PermissionDenied
 	if errors.As(err, &denied) {
-		t.Log.WarnContext(ctx, "the search attributes may not be listed; a missing one will fail every start", "attributes", attributes)
+		p.Log.WarnContext(ctx, "the search attributes may not be listed; a missing one will fail every start", "attributes", attributes)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("list the search attributes of namespace %s: %w", namespace, err)
+		return fmt.Errorf("list the search attributes of namespace %s: %w", p.Namespace, err)
 	}
 	missing := slices.DeleteFunc(slices.Clone(attributes), func(name string) bool {
 		return known.GetCustomAttributes()[name] == enumspb.INDEXED_VALUE_TYPE_KEYWORD
 	})
 	if len(missing) > 0 {
 		return fmt.Errorf("namespace %s lacks search attributes: run `temporal operator search-attribute create --namespace %s --type Keyword --name %s`",
-			namespace, namespace, strings.Join(missing, " --name "))
+			p.Namespace, p.Namespace, strings.Join(missing, " --name "))
 	}
 	return nil
 }
 
 // PingTemporal returns nil when the namespace answers.
-func PingTemporal(ctx context.Context, c client.Client, namespace string) error {
-	_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+func (p *Process) PingTemporal(ctx context.Context) error {
+	_, err := p.Temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: p.Namespace})
 	return err
 }
 
-// wait asks until the server answers, ctx ends or the patience does.
-func wait(ctx context.Context, t *telemetry.Telemetry, what string, ask func(context.Context) error) error {
+// await asks until the server answers, ctx ends or the patience does.
+func await(ctx context.Context, log *slog.Logger, what string, ask func(context.Context) error) error {
 	begun := time.Now()
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
@@ -127,7 +173,7 @@ func wait(ctx context.Context, t *telemetry.Telemetry, what string, ask func(con
 		cancel()
 		if err == nil {
 			if !said.IsZero() {
-				t.Log.InfoContext(ctx, what+" answers", "after", time.Since(begun).Round(time.Millisecond))
+				log.InfoContext(ctx, what+" answers", "after", time.Since(begun).Round(time.Millisecond))
 			}
 			return nil
 		}
@@ -136,7 +182,7 @@ func wait(ctx context.Context, t *telemetry.Telemetry, what string, ask func(con
 		}
 		if time.Since(said) > sayEvery {
 			said = time.Now()
-			t.Log.WarnContext(ctx, "waiting for "+what, "patience", (Patience - time.Since(begun)).Round(time.Second), "error", err)
+			log.WarnContext(ctx, "waiting for "+what, "patience", (Patience - time.Since(begun)).Round(time.Second), "error", err)
 		}
 		select {
 		case <-tick.C:

@@ -1,0 +1,126 @@
+// Package courier delivers things in the background, each until it is delivered, and lets nobody wait.
+//
+// The issuer sends starts and wakes of lifecycles by one, the client what a transaction has left
+// to say.
+package courier
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lacuna-seq/lacuna/internal/wait"
+)
+
+// Options bound a Courier.
+type Options struct {
+	// Capacity is how many things wait at most; what comes then is dropped.
+	Capacity int
+	// Workers is how many are delivered at once.
+	Workers int
+}
+
+// The pause between two tries to deliver one thing doubles from the first to the longest.
+const (
+	firstPause = 250 * time.Millisecond
+	mostPause  = 10 * time.Second
+)
+
+// Courier delivers things of one kind. Use New; Close ends it.
+type Courier[T any] struct {
+	log     *slog.Logger
+	deliver func(context.Context, T) error
+	queue   chan T
+	ctx     context.Context //nolint:containedctx // the courier's own life
+	cancel  context.CancelFunc
+	workers sync.WaitGroup
+	waiting atomic.Int64
+	dropped atomic.Int64
+
+	sending sync.RWMutex // against a close while something is being sent
+	closed  bool
+}
+
+// New starts a courier. deliver is called again until it returns nil; its context ends when Close
+// runs out of time.
+func New[T any](o Options, log *slog.Logger, deliver func(context.Context, T) error) *Courier[T] {
+	c := &Courier[T]{log: log, deliver: deliver, queue: make(chan T, o.Capacity)}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	for range o.Workers {
+		c.workers.Go(c.work)
+	}
+	return c
+}
+
+// Send queues a thing and never waits. It returns false where the queue is full or closed; the
+// thing is dropped and counted, and the first of them logged.
+func (c *Courier[T]) Send(thing T) bool {
+	c.sending.RLock()
+	defer c.sending.RUnlock()
+	if !c.closed {
+		c.waiting.Add(1)
+		select {
+		case c.queue <- thing:
+			return true
+		default:
+			c.waiting.Add(-1)
+		}
+	}
+	if c.dropped.Add(1) == 1 {
+		c.log.Warn("a queue is full; what does not fit is dropped", "capacity", cap(c.queue))
+	}
+	return false
+}
+
+// Waiting counts what is not delivered yet.
+func (c *Courier[T]) Waiting() int64 { return c.waiting.Load() }
+
+// Dropped counts what was not taken.
+func (c *Courier[T]) Dropped() int64 { return c.dropped.Load() }
+
+// Close takes no more, delivers what is queued until ctx ends, and says how much is left.
+func (c *Courier[T]) Close(ctx context.Context) error {
+	c.sending.Lock()
+	if !c.closed {
+		c.closed = true
+		close(c.queue)
+	}
+	c.sending.Unlock()
+	stop := context.AfterFunc(ctx, c.cancel)
+	defer stop()
+	c.workers.Wait()
+	c.cancel()
+	if left := c.waiting.Load(); left > 0 {
+		return fmt.Errorf("%d things were not delivered: %w", left, context.Cause(ctx))
+	}
+	return nil
+}
+
+func (c *Courier[T]) work() {
+	for thing := range c.queue {
+		if !c.bring(thing) {
+			return
+		}
+		c.waiting.Add(-1)
+	}
+}
+
+// bring delivers one thing, however often that takes; false when the courier is stopped first.
+func (c *Courier[T]) bring(thing T) bool {
+	for pause, failed := firstPause, false; ; pause = min(2*pause, mostPause) {
+		err := c.deliver(c.ctx, thing)
+		if err == nil {
+			return true
+		}
+		if !failed {
+			c.log.Warn("a delivery failed; trying until it is done", "error", err, "waiting", c.waiting.Load())
+			failed = true
+		}
+		if wait.For(c.ctx, pause) != nil {
+			return false
+		}
+	}
+}
