@@ -58,7 +58,8 @@ type stack struct {
 	client   client.Client
 	starter  *process
 	worker   *process
-	dir      string // of the programs
+	dir      string   // of the programs
+	env      []string // added to their environment
 }
 
 // process is a program that a story can kill and start again.
@@ -69,11 +70,11 @@ type process struct {
 	ops  string
 }
 
-func newStack(t *testing.T) *stack {
+func newStack(t *testing.T, env ...string) *stack {
 	t.Helper()
 	dir, err := programs()
 	require.NoError(t, err)
-	s := &stack{dir: dir, dsn: testkit.MariaDB(t), redisURL: testkit.Redis(t), temporal: testkit.OwnTemporal(t)}
+	s := &stack{dir: dir, env: env, dsn: testkit.MariaDB(t), redisURL: testkit.Redis(t), temporal: testkit.OwnTemporal(t)}
 	s.ledger, err = ledger.Open(s.dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.ledger.Close() })
@@ -111,10 +112,10 @@ func (s *stack) program(t *testing.T, name string) *process {
 	require.NoError(t, err)
 	p := &process{
 		url: "http://" + devenv.Address(api), ops: "http://" + devenv.Address(ops),
-		spec: devenv.Spec{Name: name, Path: filepath.Join(s.dir, name), Log: filepath.Join(t.TempDir(), name+".log"), Env: []string{
+		spec: devenv.Spec{Name: name, Path: filepath.Join(s.dir, name), Log: filepath.Join(t.TempDir(), name+".log"), Env: append([]string{
 			"LACUNA_MYSQL_DSN=" + s.dsn, "LACUNA_REDIS_URL=" + s.redisURL, "TEMPORAL_ADDRESS=" + s.temporal.Address(),
 			"LACUNA_LISTEN=" + devenv.Address(api), "LACUNA_OPS_LISTEN=" + devenv.Address(ops), "LACUNA_TEMPORAL_UI_URL=http://ui",
-		}},
+		}, s.env...)},
 	}
 	p.start(t)
 	t.Cleanup(func() {

@@ -20,7 +20,7 @@ func (p *progress) step(name string, f func() (detail string, err error)) error 
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	p.say("  %-12s %-52s %6.1f s", name, detail, time.Since(begun).Seconds())
+	p.say("  %-10s %-66s %5.1f s", name, detail, time.Since(begun).Seconds())
 	return nil
 }
 

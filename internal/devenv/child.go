@@ -59,7 +59,7 @@ func Start(spec Spec) (*Child, error) {
 	}
 	go func() {
 		c.exit = c.cmd.Wait()
-		c.err = fmt.Errorf("%s ended (%s)%s", spec.Name, c.cmd.ProcessState, c.lastWords())
+		c.err = fmt.Errorf("%s%s", c.ending(), c.lastWords())
 		close(c.done)
 	}()
 	return c, nil
@@ -125,6 +125,9 @@ func (c *Child) Resume() { c.signal(syscall.SIGCONT) }
 
 // signal reaches a child that may have ended; then there is nothing to do.
 func (c *Child) signal(s syscall.Signal) { _ = c.cmd.Process.Signal(s) }
+
+// ending says in a few words how the child ended.
+func (c *Child) ending() string { return fmt.Sprintf("%s ended (%s)", c.spec.Name, c.cmd.ProcessState) }
 
 func (c *Child) lastWords() string {
 	if c.spec.Log == "" {

@@ -95,7 +95,7 @@ func (s *Supervisor) again(c *supervised) error {
 	if c.ended = append(c.ended, now); len(c.ended) > maxRestarts {
 		return fmt.Errorf("%s ended %d times within a minute: %w", c.child.Name(), len(c.ended), c.child.Err())
 	}
-	s.report("%v; starting it again", c.child.Err())
+	s.report("%s; starting it again", c.child.ending())
 	child, err := c.start(s.ctx)
 	if err != nil {
 		return fmt.Errorf("start %s again: %w", c.child.Name(), err)
