@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -19,11 +18,13 @@ type LifecycleInput struct {
 
 // LifecycleResult is how the run ended.
 type LifecycleResult struct {
-	// Outcome of the last step: UNCHANGED (the row stood where State says), REPLAYABLE, RETIRED,
-	// SUPERSEDED (the number has moved on to another life) or NOT_FOUND (never handed out).
+	// Outcome of the last step: UNCHANGED (the row stood where State says), REPLAYABLE or
+	// ALREADY_REPLAYABLE (it is in the pool), RETIRED, SUPERSEDED (the number has moved on to
+	// another life) or NOT_FOUND (this life was never handed out).
 	Outcome sequence.Outcome `json:"outcome"`
-	State   sequence.State   `json:"state"`
-	Reason  string           `json:"reason,omitempty"`
+	// State is the row's; with SUPERSEDED and NOT_FOUND it is not this life's.
+	State  sequence.State `json:"state"`
+	Reason string         `json:"reason,omitempty"`
 }
 
 // LifecycleState answers the query "state".
@@ -37,17 +38,14 @@ type LifecycleState struct {
 	Malformed int       `json:"malformed"`
 }
 
-// A number that nobody has handed out on record may still be on its way to the ledger for this
-// long: twice the time for which an issuer may keep a hand-out to itself.
-const recordPatience = 20 * time.Second
-
-// recordRetry is how often the run looks for such a record.
-const recordRetry = 5 * time.Second
-
 // NumberLifecycle takes one life of one number from its hand-out to its end: confirmed, back in
 // the pool, or retired. It settles the row first and then does what the row asks for; a command
 // that comes by signal is settled before any other step, and signals are read once more before
 // the run closes. It has no timeout of its own: only its row ends it.
+//
+// A cancelled run, and one whose push to the pool has failed for good, settles once more and
+// closes as Canceled or Failed, unless its number turns out to be confirmed. It leaves the row in
+// the state that SeqState then shows; what waits for the row's deadline is guarded there as ever.
 func NumberLifecycle(ctx workflow.Context, in LifecycleInput) (LifecycleResult, error) {
 	if _, err := sequence.ParseTicket(in.Ticket); err != nil {
 		return LifecycleResult{}, temporal.NewNonRetryableApplicationError(err.Error(), activities.ErrorInvalidInput, err)
@@ -61,101 +59,67 @@ func NumberLifecycle(ctx workflow.Context, in LifecycleInput) (LifecycleResult, 
 
 // lifecycle is the run's memory.
 type lifecycle struct {
-	ctx   workflow.Context
-	inbox *inbox
-	state LifecycleState
-	shown sequence.State // what SeqState says
-
-	settling     []activities.Command // what the last settle carried out
-	pendingSince time.Time
+	ctx     workflow.Context
+	inbox   *inbox
+	state   LifecycleState
+	shown   sequence.State // what SeqState says
+	pending time.Time      // since when an issuer's memory holds the answer; zero while it does not
+	failure error          // why the run closes although its row would let it go on
 }
 
+// run takes step after step until one ends the life and no command is left to settle.
 func (l *lifecycle) run() (LifecycleResult, error) {
 	for {
-		settled, err := l.settle()
-		if err != nil {
-			return LifecycleResult{}, err
-		}
-		end := LifecycleResult{Outcome: settled.Outcome, State: settled.State, Reason: settled.Reason}
+		end, err := l.step()
 		switch {
-		case l.undecided(settled):
-			err = l.wait(recordRetry, "look for what an issuer has not recorded yet")
-		case settled.Outcome == sequence.OutcomePending, settled.Outcome == sequence.OutcomeNotFound:
-			return LifecycleResult{Outcome: sequence.OutcomeNotFound, State: settled.State}, nil
-		case settled.Outcome == sequence.OutcomeSuperseded:
-			return end, nil
-		case settled.State == sequence.Allocated:
-			err = l.wait(settled.Wait, "wait for a confirm")
-		case settled.State == sequence.Abandoned && settled.Wait > 0:
-			l.show(settled.State)
-			err = l.wait(settled.Wait, "safety window")
-		case settled.State == sequence.Abandoned, settled.State == sequence.Replayable:
-			if end, err = l.replay(); err == nil && l.over(end) {
-				return end, nil
-			}
-		case l.over(end):
-			return end, nil
+		case err != nil && l.failure != nil:
+			return LifecycleResult{}, l.failure
+		case err != nil:
+			l.failure = err
+			l.ctx, _ = workflow.NewDisconnectedContext(l.ctx)
+			continue
+		case end == nil:
+			continue
 		}
-		if err != nil {
-			return LifecycleResult{}, err
+		if l.inbox.drain(); len(l.inbox.commands) > 0 {
+			continue
 		}
+		if l.failure != nil && end.State != sequence.Confirmed {
+			return LifecycleResult{}, l.failure
+		}
+		return *end, nil
 	}
 }
 
-// undecided reports whether an issuer still holds the answer: the record of this life's hand-out,
-// or the decision of the claim that would end it. What waits for it is kept and settled again,
-// until the patience ends.
-func (l *lifecycle) undecided(settled activities.SettleResult) bool {
-	pending := settled.Outcome == sequence.OutcomePending
-	for i, outcome := range settled.Commands {
-		if outcome == sequence.OutcomePending {
-			pending = true
-			l.inbox.commands = append(l.inbox.commands, l.settling[i])
-		}
-	}
-	switch now := workflow.Now(l.ctx); {
-	case !pending:
-		l.pendingSince = time.Time{}
-		return false
-	case l.pendingSince.IsZero():
-		l.pendingSince = now
-		return true
-	default:
-		return now.Sub(l.pendingSince) < recordPatience
-	}
-}
-
-// over is the one place that lets a run end by its row: nothing is left to do for it, and no
-// signal is left to read.
-func (l *lifecycle) over(end LifecycleResult) bool {
-	if end.Outcome == sequence.OutcomeNotDue {
-		return false
-	}
-	if l.inbox.drain(); len(l.inbox.commands) > 0 {
-		return false
-	}
-	l.show(end.State)
-	return true
-}
-
-// settle carries out what came by signal and looks at the row.
-func (l *lifecycle) settle() (activities.SettleResult, error) {
-	l.inbox.drain()
-	l.state.Until = time.Time{}
-	l.settling = l.inbox.take()
-	in := activities.SettleInput{Ticket: l.state.Ticket, Commands: l.settling}
-	var settled activities.SettleResult
-	err := workflow.ExecuteLocalActivity(quickSettle(l.ctx), activities.SettleName, in).Get(l.ctx, &settled)
-	if err != nil && l.ctx.Err() == nil {
-		workflow.GetLogger(l.ctx).Warn("the row could not be settled at once; trying without end", "ticket", in.Ticket, "error", err)
-		err = workflow.ExecuteActivity(patientSettle(l.ctx), activities.SettleName, in).Get(l.ctx, &settled)
-	}
+// step settles the row and does what it asks for. It gives nil where the row is to be looked at
+// again, and otherwise how the life ended.
+func (l *lifecycle) step() (*LifecycleResult, error) {
+	settled, err := l.settle()
 	if err != nil {
-		return settled, err
+		return nil, err
 	}
-	l.state.State, l.state.Signals, l.state.Malformed = settled.State, l.inbox.received, l.inbox.malformed
-	l.tell(settled)
-	return settled, nil
+	end := &LifecycleResult{Outcome: settled.Outcome, State: settled.State, Reason: settled.Reason}
+	switch {
+	case settled.Outcome == sequence.OutcomePending && l.waited() >= recordPatience:
+		l.inbox.take() // the life was never handed out, so no command can mean it
+		end.Outcome = sequence.OutcomeNotFound
+		return end, nil
+	case l.undecided():
+		return nil, l.wait(min(max(l.waited(), pendingRetry), maxPendingRetry), "an issuer holds the answer")
+	case settled.Outcome == sequence.OutcomeNotFound, settled.Outcome == sequence.OutcomeSuperseded:
+		return end, nil
+	}
+	l.show(settled.State)
+	switch {
+	case l.failure != nil:
+	case settled.State == sequence.Allocated:
+		return nil, l.wait(settled.Wait, "wait for a confirm")
+	case settled.State == sequence.Abandoned && settled.Wait > 0:
+		return nil, l.wait(settled.Wait, "safety window")
+	case settled.State == sequence.Abandoned, settled.State == sequence.Replayable:
+		return l.replay()
+	}
+	return end, nil
 }
 
 // wait sleeps for d or until the next signal.
@@ -172,35 +136,6 @@ func (l *lifecycle) wait(d time.Duration, why string) error {
 	return err
 }
 
-// replay returns the number to the pool. A command that comes while the push waits for its next
-// attempt is settled at once; where that moves the number on, the push is called off.
-func (l *lifecycle) replay() (LifecycleResult, error) {
-	ctx, cancel := workflow.WithCancel(l.ctx)
-	defer cancel()
-	push := workflow.ExecuteActivity(replayLadder(ctx), activities.ReplayName, activities.ReplayInput{Ticket: l.state.Ticket})
-	for {
-		selector := workflow.NewSelector(ctx)
-		selector.AddFuture(push, func(workflow.Future) {})
-		l.inbox.watch(selector)
-		selector.Select(ctx)
-		if push.IsReady() {
-			var replayed activities.ReplayResult
-			if err := push.Get(ctx, &replayed); err != nil {
-				return LifecycleResult{}, err
-			}
-			l.state.State = replayed.State
-			return LifecycleResult{Outcome: replayed.Outcome, State: replayed.State, Reason: replayed.Reason}, nil
-		}
-		settled, err := l.settle()
-		if err != nil {
-			return LifecycleResult{}, err
-		}
-		if settled.Outcome == sequence.OutcomeSuperseded || settled.State != sequence.Abandoned && settled.State != sequence.Replayable {
-			return LifecycleResult{Outcome: settled.Outcome, State: settled.State, Reason: settled.Reason}, nil
-		}
-	}
-}
-
 // show keeps the search attribute SeqState true, and spends an event only where it changes.
 func (l *lifecycle) show(state sequence.State) {
 	if state == l.shown {
@@ -211,18 +146,4 @@ func (l *lifecycle) show(state sequence.State) {
 		return
 	}
 	l.shown = state
-}
-
-// tell writes what an operator reads in the run's details.
-func (l *lifecycle) tell(settled activities.SettleResult) {
-	details := "Row: " + settled.State.String()
-	for i, c := range l.settling {
-		if i < len(settled.Commands) {
-			details += fmt.Sprintf("\n\n%s by signal: %s", c.Kind, settled.Commands[i])
-		}
-	}
-	if l.inbox.malformed > 0 {
-		details += fmt.Sprintf("\n\n%d malformed signals changed nothing", l.inbox.malformed)
-	}
-	workflow.SetCurrentDetails(l.ctx, details)
 }

@@ -56,6 +56,9 @@ func (i *inbox) take() []activities.Command {
 	return commands
 }
 
+// keep puts back commands that could not be settled, to be taken again.
+func (i *inbox) keep(commands ...activities.Command) { i.commands = append(i.commands, commands...) }
+
 // watch wakes the selector when a signal comes; drain reads it.
 func (i *inbox) watch(s workflow.Selector) {
 	none := func(workflow.ReceiveChannel, bool) {}
