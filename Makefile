@@ -49,3 +49,8 @@ demo: ## The same, and end with the shop's exit code (EVENTS=file.csv SPEED=2)
 .PHONY: clean-dev
 clean-dev: ## Forget the data of make run
 	rm -rf .dev/mariadb .dev/redis .dev/temporal .dev/log
+
+.PHONY: bench
+bench: ## Measure rates and ratios
+	go test ./bench -run '^$$' -bench Next -cpu 1,2 -benchtime 20000x
+	go test ./bench -run '^$$' -bench 'Ledger|Settle' -benchtime 2s

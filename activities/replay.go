@@ -10,8 +10,12 @@ import (
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
-// ledgerRetry is how often Replay asks a ledger that is away.
-const ledgerRetry = time.Second
+const (
+	// ledgerRetry is how often Replay asks a ledger that is away.
+	ledgerRetry = time.Second
+	// heartbeat is a third of the time after which a silent worker counts as dead.
+	heartbeat = 10 * time.Second
+)
 
 // ReplayInput asks to return one life of a number to the pool.
 type ReplayInput struct {
@@ -38,6 +42,7 @@ func (a *Activities) Replay(ctx context.Context, in ReplayInput) (ReplayResult, 
 	if err != nil {
 		return ReplayResult{}, invalidInput(err)
 	}
+	defer beat(ctx)()
 	d, err := a.applyWhenBack(ctx, sequence.Command{Kind: sequence.Replay, Ticket: ticket})
 	if err != nil {
 		return ReplayResult{}, err
@@ -55,7 +60,6 @@ func (a *Activities) applyWhenBack(ctx context.Context, c sequence.Command) (seq
 	tick := time.NewTicker(ledgerRetry)
 	defer tick.Stop()
 	for {
-		activity.RecordHeartbeat(ctx)
 		decisions, err := a.apply.Do(ctx, c)
 		if err == nil {
 			return decisions[0], nil
@@ -69,4 +73,22 @@ func (a *Activities) applyWhenBack(ctx context.Context, c sequence.Command) (seq
 			return sequence.Decision{}, ledgerAway(errors.Join(err, context.Cause(ctx)))
 		}
 	}
+}
+
+// beat heartbeats until stop is called, also while a joined call hangs.
+func beat(ctx context.Context) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(heartbeat)
+		defer tick.Stop()
+		for {
+			activity.RecordHeartbeat(ctx)
+			select {
+			case <-tick.C:
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
 }

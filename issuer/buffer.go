@@ -23,6 +23,7 @@ type buffer struct {
 	issuedFresh   atomic.Int64
 	lastAsked     atomic.Int64 // time of the last Next, Unix nanoseconds
 	lastClaim     atomic.Int64 // time of the last answer from the pool
+	lastWarmUp    atomic.Int64 // time when a caller last waited for the pool
 	poolAway      atomic.Bool
 	nudged        atomic.Bool
 	nudge         chan struct{} // wakes the upkeep
@@ -30,6 +31,9 @@ type buffer struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed and renewed when the upkeep has done a round
 	fault   error         // why the last allocation failed
+	// returning is numbers whose hand-back was asked for and not answered. They are never handed
+	// out: the ledger may have freed them.
+	returning []held
 }
 
 // buffer gives the biz type's buffer and makes it on first use.
@@ -183,9 +187,11 @@ func (b *buffer) wake() {
 }
 
 // cold reports whether nobody has looked into the pool for so long that it may hold numbers which
-// memory does not know of.
+// memory does not know of. It says so to one caller: the others do not wait.
 func (b *buffer) cold(now time.Time) bool {
-	return now.UnixNano()-b.lastClaim.Load() > int64(claimHold) && !b.poolAway.Load()
+	t, last := now.UnixNano(), b.lastWarmUp.Load()
+	return t-b.lastClaim.Load() > int64(claimHold) && t-last > int64(claimHold) && !b.poolAway.Load() &&
+		b.lastWarmUp.CompareAndSwap(last, t)
 }
 
 // warmUp waits a moment for the pool's answer, so that after an idle while, too, a free number
@@ -202,6 +208,15 @@ func (b *buffer) warmUp(ctx context.Context) {
 	}
 }
 
+// takeReturning gives the numbers whose hand-back is to be asked for again.
+func (b *buffer) takeReturning() []held {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	numbers := b.returning
+	b.returning = nil
+	return numbers
+}
+
 // takeAllHeld empties the memory of all biz types.
 func (i *Issuer) takeAllHeld() []held {
 	var all []held
@@ -210,6 +225,7 @@ func (i *Issuer) takeAllHeld() []held {
 		every := func(*block) bool { return true }
 		all = append(all, b.claimed.takeWhere(every)...)
 		all = append(all, b.fresh.takeWhere(every)...)
+		all = append(all, b.takeReturning()...)
 		return true
 	})
 	return all

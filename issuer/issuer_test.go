@@ -509,12 +509,25 @@ func TestALostReplyOfTheLedgerLosesNothing(t *testing.T) {
 			require.False(t, seen[issued[0].Ticket], issued[0].Ticket)
 			seen[issued[0].Ticket] = true
 		}
-		if round%2 == 0 {
+		lost := b.ledgerVia.Lost()
+		switch round % 3 {
+		case 0: // what was asked was not done, or nobody knows whether it was
 			b.ledgerVia.LoseReplies(true)
-			lost := b.ledgerVia.Lost()
-			testkit.Eventually(t, func() bool { return b.ledgerVia.Lost() > lost }, "the ledger was not asked")
-			b.ledgerVia.LoseReplies(false)
+		case 1: // it was done
+			b.ledgerVia.LoseRepliesTo("COMMIT")
 		}
+		if round%3 < 2 {
+			testkit.Eventually(t, func() bool {
+				issued, err := b.Next(t.Context(), issuer.Request{BizType: "ORDER", Count: 1})
+				if err == nil {
+					require.False(t, seen[issued[0].Ticket], issued[0].Ticket)
+					seen[issued[0].Ticket] = true
+				}
+				return b.ledgerVia.Lost() > lost
+			}, "the ledger was not asked")
+		}
+		b.ledgerVia.LoseReplies(false)
+		b.ledgerVia.LoseRepliesTo("")
 	}
 	for ticket := range seen {
 		b.recorded(t, ticket)
@@ -549,4 +562,54 @@ func TestNextAllocatesAtMostTwoObjects(t *testing.T) {
 		}
 	})
 	require.LessOrEqual(t, allocations, 2.0)
+}
+
+// A hand-back whose answer is lost may have happened: its numbers may be another's by then.
+func TestANumberThatWasHandedBackIsNotHandedOut(t *testing.T) {
+	b := setup(t)
+	issued := b.next(t, 2)
+	b.free(t, issued[0].Ticket, issued[1].Ticket)
+	testkit.Eventually(t, func() bool { return b.next(t, 1)[0].Ticket == "ORDER~A-000001~2" }, "the first did not come back")
+	b.recorded(t, "ORDER~A-000001~2")
+	first := issued[1] // the one behind it is claimed and waits in memory
+	testkit.Eventually(t, func() bool { return b.row(t, first.SeqNo).State == sequence.Replayed }, "the second was not claimed")
+	b.ledgerVia.LoseRepliesTo("COMMIT")
+	testkit.Eventually(t, func() bool { return b.row(t, first.SeqNo).State == sequence.Replayable }, "it was not handed back")
+	decisions, err := b.ledger.Apply(t.Context(), []sequence.Command{{
+		Kind: sequence.Claim, Owner: "issuer-2", BatchID: "claim-2", Ticket: sequence.Ticket{BizType: "ORDER", SeqNo: first.SeqNo},
+	}})
+	require.NoError(t, err)
+	require.Equal(t, sequence.OutcomeClaimed, decisions[0].Outcome)
+	b.ledgerVia.LoseRepliesTo("")
+	for range 50 {
+		issued, err := b.Next(t.Context(), issuer.Request{BizType: "ORDER", Count: 1})
+		if err == nil {
+			require.NotEqual(t, first.SeqNo, issued[0].SeqNo)
+		}
+	}
+	require.Equal(t, "issuer-2", b.row(t, first.SeqNo).Owner)
+}
+
+func TestAHintWithoutARowIsDropped(t *testing.T) {
+	b := setup(t)
+	b.next(t, 1)
+	require.NoError(t, b.pool.Push(t.Context(), []sequence.Number{{BizType: "ORDER", SeqNo: "A-999999", Value: -1}}))
+	testkit.Eventually(t, func() bool {
+		b.next(t, 1)
+		n, err := b.pool.Size(t.Context(), "ORDER")
+		return err == nil && n == 0
+	}, "the hint is still in the pool")
+}
+
+func TestAFreeNumberThatIsLockedComesBack(t *testing.T) {
+	b := setup(t)
+	first := b.next(t, 1)[0]
+	b.free(t, first.Ticket)
+	tx, err := b.ledger.DB().BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	var id int64
+	require.NoError(t, tx.QueryRow("SELECT id FROM t_seq_issue_log WHERE seq_no = ? FOR UPDATE", first.SeqNo).Scan(&id))
+	b.next(t, 1) // a claim may pass over it
+	require.NoError(t, tx.Rollback())
+	testkit.Eventually(t, func() bool { return b.next(t, 1)[0].Ticket == "ORDER~A-000001~2" }, "the number did not come back")
 }

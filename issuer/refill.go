@@ -47,6 +47,7 @@ func (b *buffer) keepUp() {
 		}
 		select {
 		case <-ctx.Done():
+			u.settleDoubts(context.WithoutCancel(ctx)) // what it finds is handed back by the stop
 			return
 		case <-b.nudge:
 		case <-tick.C:
@@ -61,8 +62,9 @@ type upkeep struct {
 	issued    int64   // at the last round
 	rate      float64 // numbers per second, smoothed
 	rulesRead time.Time
-	poolFault time.Time // when the pool last failed
-	doubtful  []string  // batches whose allocation or claim may have happened: its answer was lost
+	poolFault time.Time      // when the pool last failed
+	doubtful  []string       // batches whose allocation or claim may have happened: its answer was lost
+	skipped   map[string]int // free numbers that somebody was working on when they were claimed: how often
 }
 
 // round measures the rate, hands back claims that waited too long, and refills what is low.
@@ -116,7 +118,7 @@ func (u *upkeep) allocate(ctx context.Context) error {
 	if left >= max(1, want/2) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout) // a stop waits for it
 	defer cancel()
 	count := min(max(want-left, int64(rules.StepMin)), int64(rules.StepMax))
 	batchID := "seg-" + uuid.NewString()
@@ -176,10 +178,10 @@ func (u *upkeep) claim(ctx context.Context, now time.Time) {
 	if left > want/2 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout) // a stop waits for it
 	defer cancel()
 	batchID := "claim-" + uuid.NewString()
-	numbers, err := u.issuer.claim(ctx, rules.Name, batchID, want-left)
+	numbers, skipped, err := u.issuer.claim(ctx, rules.Name, batchID, want-left)
 	if err != nil {
 		u.doubt(err, batchID)
 		if !u.poolAway.Swap(true) {
@@ -191,30 +193,52 @@ func (u *upkeep) claim(ctx context.Context, now time.Time) {
 	u.poolAway.Store(false)
 	u.lastClaim.Store(time.Now().UnixNano())
 	u.shelve(numbers)
+	u.putBackSkipped(ctx, skipped)
 }
 
 // handBackOldClaims returns claims that were not issued within the hold time.
 func (u *upkeep) handBackOldClaims(ctx context.Context, now time.Time) {
-	old := u.claimed.takeWhere(func(b *block) bool { return now.Sub(b.since) > claimHold })
+	old := append(u.takeReturning(), u.claimed.takeWhere(func(b *block) bool { return now.Sub(b.since) > claimHold })...)
 	if len(old) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
 	if err := u.issuer.handBack(ctx, old); err != nil {
-		u.issuer.log.WarnContext(ctx, "claims could not be handed back; holding them", "biz_type", u.rules.Load().Name, "count", len(old), "error", err)
-		u.claimed.put(&block{numbers: old, since: now})
+		u.issuer.log.WarnContext(ctx, "claims could not be handed back; trying until they are", "biz_type", u.rules.Load().Name, "count", len(old), "error", err)
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.returning = append(u.returning, old...)
+	}
+}
+
+// putBackSkipped returns numbers to the pool that somebody was working on when they were claimed.
+// One that is skipped again and again has no row at all, and is dropped.
+func (u *upkeep) putBackSkipped(ctx context.Context, numbers []sequence.Number) {
+	const most = 3
+	if u.skipped == nil || len(numbers) == 0 {
+		u.skipped = map[string]int{}
+	}
+	back := numbers[:0]
+	for _, n := range numbers {
+		if u.skipped[n.SeqNo]++; u.skipped[n.SeqNo] < most {
+			back = append(back, n)
+		}
+	}
+	if err := u.issuer.pool.Push(ctx, back); err != nil {
+		u.issuer.log.WarnContext(ctx, "numbers could not be put back into the pool", "biz_type", u.rules.Load().Name, "count", len(back), "error", err)
 	}
 }
 
 // claim pops seq nos and claims their rows. A popped number that the ledger does not give is a
-// stale hint and dropped, but one that is free and only not due goes back.
-func (i *Issuer) claim(ctx context.Context, bizType, batchID string, count int) ([]sequence.Number, error) {
+// stale hint and dropped, but one that is free and only not due goes back. Skipped ones have no
+// row, or a row that somebody is working on.
+func (i *Issuer) claim(ctx context.Context, bizType, batchID string, count int) (claimed, skipped []sequence.Number, err error) {
 	popCtx, cancel := context.WithTimeout(ctx, poolTimeout)
 	defer cancel()
 	seqNos, err := i.pool.Pop(popCtx, bizType, count)
 	if err != nil || len(seqNos) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	commands := make([]sequence.Command, len(seqNos))
 	for j, seqNo := range seqNos {
@@ -230,15 +254,17 @@ func (i *Issuer) claim(ctx context.Context, bizType, batchID string, count int) 
 		for j, seqNo := range seqNos {
 			back[j] = sequence.Number{BizType: bizType, SeqNo: seqNo}
 		}
-		return nil, errors.Join(err, i.pool.Push(ctx, back))
+		return nil, nil, errors.Join(err, i.pool.Push(ctx, back))
 	}
-	var claimed, notDue []sequence.Number
-	for _, d := range decisions {
+	var notDue []sequence.Number
+	for j, d := range decisions {
 		switch d.Outcome {
 		case sequence.OutcomeClaimed:
 			claimed = append(claimed, d.Number)
 		case sequence.OutcomeNotDue:
 			notDue = append(notDue, d.Number)
+		case sequence.OutcomeNotFound:
+			skipped = append(skipped, sequence.Number{BizType: bizType, SeqNo: seqNos[j]})
 		default:
 		}
 	}
@@ -246,7 +272,7 @@ func (i *Issuer) claim(ctx context.Context, bizType, batchID string, count int) 
 	if err := i.pool.Push(ctx, notDue); err != nil {
 		i.log.WarnContext(ctx, "numbers that are not due could not be put back into the pool", "biz_type", bizType, "count", len(notDue), "error", err)
 	}
-	return claimed, nil
+	return claimed, skipped, nil
 }
 
 // handBack returns held numbers to the pool. In the ledger they are free when it returns nil; the

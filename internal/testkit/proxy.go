@@ -1,8 +1,10 @@
 package testkit
 
 import (
+	"bytes"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +19,7 @@ type Wire struct {
 	conns   map[net.Conn]bool
 	refuse  bool
 	deaf    bool
+	answers string // replies to requests with this text are lost
 	dropped int
 }
 
@@ -61,6 +64,14 @@ func (w *Wire) LoseReplies(lose bool) {
 	w.deaf = lose
 }
 
+// LoseRepliesTo does so only with the replies to requests that contain the text, e.g. "COMMIT"; the
+// empty text ends it.
+func (w *Wire) LoseRepliesTo(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answers = text
+}
+
 // Lost counts the replies that were not passed on.
 func (w *Wire) Lost() int {
 	w.mu.Lock()
@@ -82,8 +93,12 @@ func (w *Wire) accept() {
 			}
 			continue
 		}
-		go w.pass(server, client, func() bool { return false })
-		go w.pass(client, server, w.lose)
+		var asked atomic.Bool // for what is not to be answered
+		go w.pass(server, client, func(request []byte) bool {
+			asked.Store(w.isUnanswered(request))
+			return false
+		})
+		go w.pass(client, server, func([]byte) bool { return w.lose(asked.Load()) })
 	}
 }
 
@@ -99,25 +114,33 @@ func (w *Wire) keep(conns ...net.Conn) bool {
 	return true
 }
 
-// lose says whether the reply that just came is to be lost.
-func (w *Wire) lose() bool {
+// isUnanswered says whether a request is one whose reply is to be lost.
+func (w *Wire) isUnanswered(request []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.deaf {
+	return w.answers != "" && bytes.Contains(request, []byte(w.answers))
+}
+
+// lose says whether the reply that just came is to be lost.
+func (w *Wire) lose(asked bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.deaf || asked {
 		w.dropped++
+		return true
 	}
-	return w.deaf
+	return false
 }
 
 // pass copies from one side to the other until either ends.
-func (w *Wire) pass(to, from net.Conn, lose func() bool) {
+func (w *Wire) pass(to, from net.Conn, lose func([]byte) bool) {
 	defer to.Close()   //nolint:errcheck // the end of a connection
 	defer from.Close() //nolint:errcheck // the end of a connection
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
 		if n > 0 {
-			if lose() {
+			if lose(buffer[:n]) {
 				return
 			}
 			if _, err := to.Write(buffer[:n]); err != nil {
