@@ -7,7 +7,7 @@ import (
 // Types of the errors that cross Temporal. The server sees only the outermost error, so each
 // verdict on retrying is given here and never wrapped again.
 const (
-	// ErrorLedgerAway: the ledger did not answer; retry.
+	// ErrorLedgerAway: the ledger did not carry the commands out; retry.
 	ErrorLedgerAway = "LedgerAway"
 	// ErrorPoolAway: the push to the pool failed; retry.
 	ErrorPoolAway = "PoolAway"
