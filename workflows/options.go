@@ -29,8 +29,8 @@ func patientSettle(ctx workflow.Context) workflow.Context {
 }
 
 // replayLadder retries a push that fails after 30 s, 2 min and 5 min, and then no more. The
-// attempt itself has no short limit: it waits for a ledger that is away, and a worker that died
-// is noticed by the missing heartbeat.
+// attempt itself has no short limit: it waits for a ledger that is away. A worker that died is
+// noticed by the missing heartbeat, which costs one attempt.
 func replayLadder(ctx workflow.Context) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 24 * time.Hour,
