@@ -130,16 +130,18 @@ func installPackages(ctx context.Context, report Report) error {
 		return missing("only root may install them")
 	}
 	report("installing %s", strings.Join(debianPackages, ", "))
-	if out, err := command(ctx, "apt-get", "update", "-qq").CombinedOutput(); err != nil {
-		return fmt.Errorf("apt-get update: %w\n%s", err, lastLines(out, 5))
-	}
+	// An update that fails, e.g. beside another one, matters only where the install fails too.
+	updated, updateErr := command(ctx, "apt-get", "update", "-qq").CombinedOutput()
 	packages := make([]string, len(debianPackages))
 	for i, name := range debianPackages {
 		packages[i] = packageName(ctx, name)
 	}
-	install := append([]string{"install", "-qq", "-y", "--no-install-recommends"}, packages...)
+	install := append([]string{"install", "-qq", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=300"}, packages...)
 	if out, err := command(ctx, "apt-get", install...).CombinedOutput(); err != nil {
-		return fmt.Errorf("apt-get %s: %w\n%s", strings.Join(install, " "), err, lastLines(out, 5))
+		if updateErr != nil {
+			out = append(out, updated...)
+		}
+		return fmt.Errorf("apt-get %s: %w\n%s", strings.Join(install, " "), err, lastLines(out, 8))
 	}
 	return nil
 }
