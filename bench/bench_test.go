@@ -40,6 +40,7 @@ func openLedger(b *testing.B) *ledger.Ledger {
 	order := sequence.NewBizType("ORDER", format)
 	order.StepMin, order.StepMax = sequence.MaxStep, sequence.MaxStep
 	require.NoError(b, l.CreateBizType(b.Context(), order))
+	require.NoError(b, l.RegisterIssuer(b.Context(), owner, "bench", time.Hour))
 	return l
 }
 

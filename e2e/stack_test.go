@@ -46,6 +46,7 @@ var programs = sync.OnceValues(func() (string, error) {
 const (
 	confirmTimeout = 2 * time.Second
 	safetyWindow   = time.Second
+	lease          = 2 * time.Second
 )
 
 // stack is the running system.
@@ -114,7 +115,7 @@ func (s *stack) program(t *testing.T, name string) *process {
 		url: "http://" + devenv.Address(api), ops: "http://" + devenv.Address(ops),
 		spec: devenv.Spec{Name: name, Path: filepath.Join(s.dir, name), Log: filepath.Join(t.TempDir(), name+".log"), Env: append([]string{
 			"LACUNA_MYSQL_DSN=" + s.dsn, "LACUNA_REDIS_URL=" + s.redisURL, "TEMPORAL_ADDRESS=" + s.temporal.Address(),
-			"LACUNA_LISTEN=" + devenv.Address(api), "LACUNA_OPS_LISTEN=" + devenv.Address(ops), "LACUNA_TEMPORAL_UI_URL=http://ui",
+			"LACUNA_LISTEN=" + devenv.Address(api), "LACUNA_OPS_LISTEN=" + devenv.Address(ops), "LACUNA_TEMPORAL_UI_URL=http://ui", "LACUNA_LEASE=" + lease.String(),
 		}, s.env...)},
 	}
 	p.start(t)

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
@@ -25,7 +24,8 @@ type Ledger interface {
 	Allocate(ctx context.Context, bizType, owner, batchID string, count int) ([]sequence.Number, error)
 	Held(ctx context.Context, batchID string) ([]sequence.Number, error)
 	BizType(ctx context.Context, name string) (sequence.BizType, error)
-	RegisterIssuer(ctx context.Context, id, host string) error
+	RegisterIssuer(ctx context.Context, id, host string, lease time.Duration) error
+	RenewLease(ctx context.Context, id string, lease time.Duration) error
 	EndIssuer(ctx context.Context, id string) error
 }
 
@@ -50,12 +50,15 @@ var ErrRunClosed = errors.New("the run of this life has closed")
 
 // Issuer hands out numbers and settles them. It is safe for concurrent use.
 type Issuer struct {
-	id      string
+	host    string
 	ledger  Ledger
 	pool    Pool
 	runs    Lifecycles
 	log     *slog.Logger
 	metrics *metrics
+
+	lease      atomic.Pointer[lease]
+	leaseLasts time.Duration
 
 	buffers  sync.Map // biz type -> *buffer
 	records  *recorder
@@ -76,6 +79,7 @@ type Option func(*options)
 type options struct {
 	log   *slog.Logger
 	meter metric.Meter
+	lease time.Duration
 }
 
 // WithLogger sends the issuer's lines to log.
@@ -84,22 +88,24 @@ func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log
 // WithMeter counts with meter; see metrics.go for the names.
 func WithMeter(meter metric.Meter) Option { return func(o *options) { o.meter = meter } }
 
+// WithLease makes a lease last for d, at least MinLease, instead of DefaultLease.
+func WithLease(d time.Duration) Option { return func(o *options) { o.lease = max(d, MinLease) } }
+
 // New registers a new issuer with the ledger and starts its background work; Stop ends it. The
 // error is a sequence.UnavailableError while the ledger is away.
 func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ...Option) (*Issuer, error) {
-	o := options{log: slog.Default(), meter: noop.Meter{}}
+	o := options{log: slog.Default(), meter: noop.Meter{}, lease: DefaultLease}
 	for _, opt := range opts {
 		opt(&o)
 	}
-	id := "issuer-" + uuid.NewString()
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	if err := ledger.RegisterIssuer(ctx, id, host); err != nil {
+	i := &Issuer{host: host, ledger: ledger, pool: pool, runs: runs, log: o.log.With("component", "issuer"), leaseLasts: o.lease}
+	if err := i.beginLease(ctx); err != nil {
 		return nil, err
 	}
-	i := &Issuer{id: id, ledger: ledger, pool: pool, runs: runs, log: o.log.With("component", "issuer", "issuer", id)}
 	if i.metrics, err = newMetrics(o.meter); err != nil {
 		return nil, err
 	}
@@ -109,14 +115,15 @@ func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ..
 	i.settle = batching.New(i.applySettles, batching.Options{})
 	i.accepted = newRepeater(i)
 	i.records = newRecorder(i)
+	i.upkeep.Go(i.keepLease)
 	if err := i.metrics.observe(o.meter, i); err != nil {
 		return nil, errors.Join(err, i.Stop(ctx))
 	}
 	return i, nil
 }
 
-// ID names this issuer in the ledger. It is new at every start.
-func (i *Issuer) ID() string { return i.id }
+// ID names this issuer in the ledger. It is new at every start, and after a lease that was over.
+func (i *Issuer) ID() string { return i.lease.Load().id }
 
 // Stop hands nothing more out, writes down what was handed out, gives what is held back to the
 // pool, delivers what waits for Temporal, and ends the issuer in the ledger. When ctx ends first
@@ -142,10 +149,10 @@ func (i *Issuer) Stop(ctx context.Context) error {
 	err = errors.Join(err, i.starts.Close(ctx), i.wakes.Close(ctx))
 	i.settle.Close()
 	if err == nil {
-		err = i.ledger.EndIssuer(ctx, i.id)
+		err = i.ledger.EndIssuer(ctx, i.ID())
 	}
 	if err != nil {
-		return fmt.Errorf("stop issuer %s: %w", i.id, err)
+		return fmt.Errorf("stop issuer %s: %w", i.ID(), err)
 	}
 	return nil
 }

@@ -78,13 +78,17 @@ type bundle struct {
 	poolVia   *testkit.Wire
 	runs      *runs
 	start     func(t *testing.T) *issuer.Issuer
+	lease     time.Duration
 }
 
 // setup makes ORDER (A-{seq:6}, window 1 s, 10 fresh numbers at least) and an issuer.
-func setup(t *testing.T) *bundle {
+func setup(t *testing.T, lease ...time.Duration) *bundle {
 	t.Helper()
 	dsn, url := testkit.MariaDB(t), testkit.Redis(t)
-	b := &bundle{runs: &runs{starts: map[string]time.Duration{}, wakes: map[string]sequence.Kind{}}}
+	b := &bundle{lease: issuer.DefaultLease, runs: &runs{starts: map[string]time.Duration{}, wakes: map[string]sequence.Kind{}}}
+	if len(lease) > 0 {
+		b.lease = lease[0]
+	}
 	b.ledgerVia = testkit.Proxy(t, between(dsn, "tcp(", ")"))
 	b.poolVia = testkit.Proxy(t, between(url, "redis://", "/"))
 
@@ -102,7 +106,7 @@ func setup(t *testing.T) *bundle {
 		t.Helper()
 		viaLedger := openLedger(t, strings.Replace(dsn, between(dsn, "tcp(", ")"), b.ledgerVia.Address(), 1))
 		viaPool := openPool(t, strings.Replace(url, between(url, "redis://", "/"), b.poolVia.Address(), 1))
-		i, err := issuer.New(t.Context(), viaLedger, viaPool, b.runs, issuer.WithLogger(slog.New(slog.NewTextHandler(t.Output(), nil))))
+		i, err := issuer.New(t.Context(), viaLedger, viaPool, b.runs, issuer.WithLease(b.lease), issuer.WithLogger(slog.New(slog.NewTextHandler(t.Output(), nil))))
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -575,6 +579,7 @@ func TestANumberThatWasHandedBackIsNotHandedOut(t *testing.T) {
 	testkit.Eventually(t, func() bool { return b.row(t, first.SeqNo).State == sequence.Replayed }, "the second was not claimed")
 	b.ledgerVia.LoseRepliesTo("COMMIT")
 	testkit.Eventually(t, func() bool { return b.row(t, first.SeqNo).State == sequence.Replayable }, "it was not handed back")
+	require.NoError(t, b.ledger.RegisterIssuer(t.Context(), "issuer-2", "host-2", time.Hour))
 	decisions, err := b.ledger.Apply(t.Context(), []sequence.Command{{
 		Kind: sequence.Claim, Owner: "issuer-2", BatchID: "claim-2", Ticket: sequence.Ticket{BizType: "ORDER", SeqNo: first.SeqNo},
 	}})
@@ -612,4 +617,55 @@ func TestAFreeNumberThatIsLockedComesBack(t *testing.T) {
 	b.next(t, 1) // a claim may pass over it
 	require.NoError(t, tx.Rollback())
 	testkit.Eventually(t, func() bool { return b.next(t, 1)[0].Ticket == "ORDER~A-000001~2" }, "the number did not come back")
+}
+
+func TestLease(t *testing.T) {
+	lapse := func(t *testing.T, b *bundle, id string) {
+		t.Helper()
+		_, err := b.ledger.DB().ExecContext(t.Context(), "UPDATE t_seq_issuer SET lease_until = UTC_TIMESTAMP(6) WHERE id = ?", id)
+		require.NoError(t, err)
+	}
+	t.Run("that was over is followed by another, and nothing of the first is handed out", func(t *testing.T) {
+		b := setup(t, issuer.MinLease)
+		first := b.ID()
+		batch := b.next(t, 1)[0].BatchID
+		b.recorded(t, "ORDER~A-000001~1")
+		lapse(t, b, first)
+		testkit.Eventually(t, func() bool { return b.ID() != first }, "no new lease began")
+		for range 5 {
+			testkit.Eventually(t, func() bool {
+				issued, err := b.Next(t.Context(), issuer.Request{BizType: "ORDER", Count: 1})
+				require.True(t, err != nil || issued[0].BatchID != batch, "a number of the lease that was over went out")
+				return err == nil
+			}, "issuing did not go on")
+		}
+		require.Equal(t, 9, b.count(t, "status = 0 AND owner = '"+first+"'"), "what the first held is the patrol's")
+	})
+	t.Run("that cannot be renewed ends here before it does in the ledger", func(t *testing.T) {
+		b := setup(t, issuer.MinLease)
+		b.next(t, 1)
+		b.recorded(t, "ORDER~A-000001~1")
+		b.ledgerVia.Refuse(true)
+		b.ledgerVia.Cut()
+		testkit.Eventually(t, func() bool {
+			_, err := b.Next(t.Context(), issuer.Request{BizType: "ORDER", Count: 1})
+			return errors.Is(err, sequence.ErrUnavailable) && strings.Contains(err.Error(), "lease")
+		}, "numbers went out without a lease")
+		b.ledgerVia.Refuse(false)
+		testkit.Eventually(t, func() bool {
+			_, err := b.Next(t.Context(), issuer.Request{BizType: "ORDER", Count: 1})
+			return err == nil
+		}, "issuing did not recover")
+	})
+	t.Run("is renewed as long as the issuer works", func(t *testing.T) {
+		b := setup(t, issuer.MinLease)
+		first := b.ID()
+		until := func() (until time.Time) {
+			require.NoError(t, b.ledger.DB().QueryRow("SELECT lease_until FROM t_seq_issuer WHERE id = ?", first).Scan(&until))
+			return until
+		}
+		begun := until()
+		testkit.Eventually(t, func() bool { return until().After(begun.Add(issuer.MinLease)) }, "the lease was not renewed")
+		require.Equal(t, first, b.ID())
+	})
 }

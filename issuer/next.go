@@ -39,13 +39,16 @@ type Issued struct {
 // Next hands out exactly the numbers asked for, claimed ones before fresh ones. It returns a
 // sequence.InvalidError, ErrNotFound (no such biz type), ErrFull (no numbers left), a BusyError
 // (the record queue is full, or memory was empty for a second) or an UnavailableError (memory is
-// empty and the ledger away). On an error nothing was handed out; a number that was taken for a
+// empty and the ledger away, or this process lost its lease). On an error nothing was handed out; a number that was taken for a
 // caller who has gone is recorded as abandoned.
 func (i *Issuer) Next(ctx context.Context, r Request) ([]Issued, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
 	begun := time.Now()
+	if err := i.leaseFault(); err != nil {
+		return nil, err
+	}
 	b, err := i.buffer(ctx, r.BizType)
 	if err != nil {
 		return nil, err
@@ -58,6 +61,10 @@ func (i *Issuer) Next(ctx context.Context, r Request) ([]Issued, error) {
 	if err != nil {
 		queue.release(r.Count)
 		return nil, err
+	}
+	if !i.mayAnswer(&taken) { // what was taken is recovered with the rest of what this process held
+		queue.release(r.Count)
+		return nil, &sequence.UnavailableError{What: "this process's lease ended while it answered: repeat"}
 	}
 	gone := ctx.Err() != nil
 	confirmBy := begun.Add(b.rules.Load().ConfirmTimeout)

@@ -46,6 +46,7 @@ type recorder struct {
 
 type recordShard struct {
 	places atomic.Int64 // taken
+	since  atomic.Int64 // when the batch was begun that is being written, Unix nanoseconds; 0 for none
 	queue  chan handOut
 }
 
@@ -85,6 +86,16 @@ func (r *recorder) depth() (n int64) {
 	return n
 }
 
+// stalled reports whether a hand-out has waited for the ledger for longer than that.
+func (r *recorder) stalled(most time.Duration) bool {
+	for _, s := range r.shards {
+		if since := s.since.Load(); since != 0 && time.Now().UnixNano()-since > int64(most) {
+			return true
+		}
+	}
+	return false
+}
+
 // drain waits until every place is free.
 func (r *recorder) drain(ctx context.Context) error {
 	tick := time.NewTicker(recordWait)
@@ -110,10 +121,12 @@ func (r *recorder) close() {
 func (r *recorder) write(s *recordShard) {
 	batch := make([]handOut, 0, recordBatch)
 	for first := range s.queue {
+		s.since.Store(time.Now().UnixNano())
 		batch = gather(append(batch[:0], first), s.queue)
 		if !r.record(batch) {
 			return // the issuer was given up with the ledger away
 		}
+		s.since.Store(0)
 		s.release(len(batch))
 	}
 }
@@ -144,7 +157,7 @@ func (r *recorder) record(batch []handOut) bool {
 	for j, h := range batch {
 		n := h.held.number
 		commands[j] = sequence.Command{
-			Kind: sequence.Record, Ticket: n.NextTicket(), Owner: i.id, BatchID: n.BatchID, BizKey: h.bizKey, CallerGone: h.callerGone,
+			Kind: sequence.Record, Ticket: n.NextTicket(), Owner: n.Owner, BatchID: n.BatchID, BizKey: h.bizKey, CallerGone: h.callerGone,
 		}
 	}
 	for try := 1; ; try++ {

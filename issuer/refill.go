@@ -71,6 +71,7 @@ type upkeep struct {
 func (u *upkeep) round(ctx context.Context) error {
 	now := time.Now()
 	u.measure(now)
+	u.dropOthers(u.issuer.ID()) // a call under way may have brought what an earlier lease held
 	u.settleDoubts(ctx)
 	u.handBackOldClaims(ctx, now)
 	if now.UnixNano()-u.lastAsked.Load() > int64(idleAfter) {
@@ -122,11 +123,14 @@ func (u *upkeep) allocate(ctx context.Context) error {
 	defer cancel()
 	count := min(max(want-left, int64(rules.StepMin)), int64(rules.StepMax))
 	batchID := "seg-" + uuid.NewString()
-	numbers, err := u.issuer.ledger.Allocate(ctx, rules.Name, u.issuer.id, batchID, int(count))
+	numbers, err := u.issuer.ledger.Allocate(ctx, rules.Name, u.issuer.ID(), batchID, int(count))
 	if err != nil {
 		u.doubt(err, batchID)
 		if u.lastFault() == nil {
 			u.issuer.log.WarnContext(ctx, "no fresh numbers", "biz_type", rules.Name, "left", left, "error", err)
+		}
+		if errors.Is(err, sequence.ErrLeaseOver) {
+			return &sequence.UnavailableError{What: "this process's lease is over", Cause: err}
 		}
 		return err
 	}
@@ -240,10 +244,11 @@ func (i *Issuer) claim(ctx context.Context, bizType, batchID string, count int) 
 	if err != nil || len(seqNos) == 0 {
 		return nil, nil, err
 	}
+	owner := i.ID()
 	commands := make([]sequence.Command, len(seqNos))
 	for j, seqNo := range seqNos {
 		commands[j] = sequence.Command{
-			Kind: sequence.Claim, Owner: i.id, BatchID: batchID, Ticket: sequence.Ticket{BizType: bizType, SeqNo: seqNo},
+			Kind: sequence.Claim, Owner: owner, BatchID: batchID, Ticket: sequence.Ticket{BizType: bizType, SeqNo: seqNo},
 		}
 	}
 	decisions, err := i.ledger.Apply(ctx, commands)
@@ -282,7 +287,7 @@ func (i *Issuer) handBack(ctx context.Context, numbers []held) error {
 	for j, h := range numbers {
 		n := h.number
 		commands[j] = sequence.Command{
-			Kind: sequence.HandBack, Owner: i.id, BatchID: n.BatchID, Ticket: sequence.Ticket{BizType: n.BizType, SeqNo: n.SeqNo},
+			Kind: sequence.HandBack, Owner: n.Owner, BatchID: n.BatchID, Ticket: sequence.Ticket{BizType: n.BizType, SeqNo: n.SeqNo},
 		}
 	}
 	decisions, err := i.ledger.Apply(ctx, commands)

@@ -23,7 +23,7 @@ func Answer(c Command, d Decision) error {
 		if c.Ticket.Life > 0 {
 			return &UnavailableError{What: fmt.Sprintf("%s is in the hands of an issuer that has not recorded yet what it did with it: repeat", c.Ticket)}
 		}
-	case OutcomeNotFound, OutcomeRecorded, OutcomeAlreadyRecorded, OutcomeHandedBack, OutcomeClaimed, OutcomeNotDue, OutcomeExpired,
+	case OutcomeNotFound, OutcomeRecorded, OutcomeAlreadyRecorded, OutcomeHandedBack, OutcomeRecovered, OutcomeClaimed, OutcomeNotDue, OutcomeExpired,
 		OutcomeUnchanged, OutcomeReplayable, OutcomeAlreadyReplayable, OutcomeRetired, OutcomeSuperseded:
 	}
 	if c.Ticket.Life == 0 {

@@ -1,6 +1,9 @@
 package sequence
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // Kind is what a command asks for.
 type Kind int8
@@ -10,6 +13,9 @@ const (
 	Record Kind = iota + 1
 	// HandBack says: an issuer returns a held number that it did not hand out.
 	HandBack
+	// Recover says: the owner's lease is over, and it may have handed the number out. A life begins
+	// in which whoever has it can confirm.
+	Recover
 	// Claim says: an issuer takes a number out of the pool into its memory.
 	Claim
 	// Confirm says: the number is in business use.
@@ -18,12 +24,14 @@ const (
 	Abandon
 	// Check says: expire the number if it was not confirmed in time, else say what time is left.
 	Check
+	// Repool says: the free number was pushed to the pool again; look for it there later.
+	Repool
 	// Replay says: return the number to the pool if its window is over.
 	Replay
 )
 
 // Kinds lists every kind of command.
-var Kinds = [...]Kind{Record, HandBack, Claim, Confirm, Abandon, Check, Replay}
+var Kinds = [...]Kind{Record, HandBack, Recover, Claim, Confirm, Abandon, Check, Repool, Replay}
 
 // String is the kind in lower case, e.g. "hand_back". It labels metrics.
 func (k Kind) String() string {
@@ -32,6 +40,8 @@ func (k Kind) String() string {
 		return "record"
 	case HandBack:
 		return "hand_back"
+	case Recover:
+		return "recover"
 	case Claim:
 		return "claim"
 	case Confirm:
@@ -40,6 +50,8 @@ func (k Kind) String() string {
 		return "abandon"
 	case Check:
 		return "check"
+	case Repool:
+		return "repool"
 	case Replay:
 		return "replay"
 	}
@@ -50,12 +62,14 @@ func (k Kind) String() string {
 type Command struct {
 	Kind Kind
 	// Ticket names the number and the life that is meant: for Record the life that begins, for
-	// Confirm and Abandon 0 where the caller named no life. HandBack and Claim do not look at it.
+	// Confirm and Abandon 0 where the caller named no life. The others that move held or free numbers do not look at it.
 	Ticket Ticket
 	// BizKey: of Record and Confirm, the business object behind the number. May be empty.
 	BizKey string
-	// Owner and BatchID: of Record, HandBack and Claim, the issuer and what it holds the number by.
+	// Owner and BatchID: of Record, HandBack, Recover and Claim, the issuer and what it holds the number by.
 	Owner, BatchID string
+	// Lease: of Recover, how long a lease lasts. A holder may have had its answer that much later.
+	Lease time.Duration
 	// CallerGone: of Record. The caller left before it was answered, so the life begins abandoned.
 	CallerGone bool
 }

@@ -10,6 +10,7 @@ const (
 	ReasonAbandoned    = "abandoned by its caller"
 	ReasonCallerGone   = "its caller left before it was answered"
 	ReasonNotConfirmed = "not confirmed in time"
+	ReasonRecovered    = "its issuer died and may have handed it out"
 	ReasonHandedBack   = "handed back without having been handed out"
 	ReasonReplayed     = "its safety window is over"
 	ReasonReplayCap    = "replayed as often as its biz type allows"
@@ -36,6 +37,8 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 		d.Outcome = record(rules, next, c, now)
 	case HandBack:
 		d.Outcome = handBack(next, c, now)
+	case Recover:
+		d.Outcome = recoverHeld(rules, next, c, now)
 	case Claim:
 		d.Outcome = claim(rules, next, c, now)
 	case Confirm:
@@ -44,6 +47,8 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 		d.Outcome = abandon(rules, next, c, now)
 	case Check:
 		d.Outcome = check(rules, next, c, now)
+	case Repool:
+		d.Outcome = repool(next, now)
 	case Replay:
 		d.Outcome = replay(rules, next, c, now)
 	}
@@ -83,6 +88,18 @@ func handBack(n *Number, c Command, now time.Time) Outcome {
 	}
 	pool(n, now, ReasonHandedBack)
 	return OutcomeHandedBack
+}
+
+// recoverHeld begins the life in which a dead issuer may have handed the number out: an unlogged
+// holder's ticket fits exactly this life. Such a life counts as no replay.
+func recoverHeld(rules BizType, n *Number, c Command, now time.Time) Outcome {
+	if !n.State.Held() || n.Owner != c.Owner {
+		return OutcomeSuperseded
+	}
+	n.Life, n.State, n.Owner, n.BizKey, n.Tracked = n.Life+1, Allocated, "", "", false
+	n.IssuedTime, n.AbandonedTime, n.RetryTimes = now, time.Time{}, 0
+	n.Deadline, n.Reason = now.Add(rules.ConfirmTimeout+c.Lease), ReasonRecovered
+	return OutcomeRecovered
 }
 
 func claim(rules BizType, n *Number, c Command, now time.Time) Outcome {
@@ -185,6 +202,17 @@ func replay(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		return OutcomeRetired
 	}
 	pool(n, now, ReasonReplayed)
+	return OutcomeReplayable
+}
+
+func repool(n *Number, now time.Time) Outcome {
+	switch {
+	case n.State != Replayable:
+		return OutcomeSuperseded
+	case now.Before(n.Deadline):
+		return OutcomeNotDue
+	}
+	n.Deadline = now.Add(PoolCheckAfter)
 	return OutcomeReplayable
 }
 

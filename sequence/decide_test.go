@@ -131,6 +131,30 @@ hand_back | 2 REPLAYABLE  | *   | SUPERSEDED             | =                    
 hand_back | 2 REPLAYED    | *   | HANDED_BACK>REPLAYABLE | =                    | =                      | =                 | =
 hand_back | 2 DEAD        | *   | SUPERSEDED             | =                    | =                      | =                 | =
 hand_back | 2 RETIRED     | *   | SUPERSEDED             | =                    | =                      | =                 | =
+recover   | 0 RESERVED    | *   | RECOVERED>ALLOCATED    | =                    | =                      | =                 | =
+recover   | 0 REPLAYABLE  | *   | SUPERSEDED             | =                    | =                      | =                 | =
+recover   | 0 REPLAYED    | *   | RECOVERED>ALLOCATED    | =                    | =                      | =                 | =
+recover   | 0 RETIRED     | *   | SUPERSEDED             | =                    | =                      | =                 | =
+recover   | 2 ALLOCATED   | *   | SUPERSEDED             | =                    | =                      | =                 | =
+recover   | 2 CONFIRMED   | *   | SUPERSEDED             | =                    | =                      | =                 | =
+recover   | 2 ABANDONED   | *   | SUPERSEDED             | =                    | =                      | =                 | =
+recover   | 2 REPLAYABLE  | *   | SUPERSEDED             | =                    | =                      | =                 | =
+recover   | 2 REPLAYED    | *   | RECOVERED>ALLOCATED    | =                    | =                      | =                 | =
+recover   | 2 DEAD        | *   | SUPERSEDED             | =                    | =                      | =                 | =
+recover   | 2 RETIRED     | *   | SUPERSEDED             | =                    | =                      | =                 | =
+repool    | 0 RESERVED    | *   | SUPERSEDED             | =                    | =                      | =                 | =
+repool    | 0 REPLAYABLE  | no  | NOT_DUE                | =                    | =                      | =                 | =
+repool    | 0 REPLAYABLE  | yes | REPLAYABLE>REPLAYABLE  | =                    | =                      | =                 | =
+repool    | 0 REPLAYED    | *   | SUPERSEDED             | =                    | =                      | =                 | =
+repool    | 0 RETIRED     | *   | SUPERSEDED             | =                    | =                      | =                 | =
+repool    | 2 ALLOCATED   | *   | SUPERSEDED             | =                    | =                      | =                 | =
+repool    | 2 CONFIRMED   | *   | SUPERSEDED             | =                    | =                      | =                 | =
+repool    | 2 ABANDONED   | *   | SUPERSEDED             | =                    | =                      | =                 | =
+repool    | 2 REPLAYABLE  | no  | NOT_DUE                | =                    | =                      | =                 | =
+repool    | 2 REPLAYABLE  | yes | REPLAYABLE>REPLAYABLE  | =                    | =                      | =                 | =
+repool    | 2 REPLAYED    | *   | SUPERSEDED             | =                    | =                      | =                 | =
+repool    | 2 DEAD        | *   | SUPERSEDED             | =                    | =                      | =                 | =
+repool    | 2 RETIRED     | *   | SUPERSEDED             | =                    | =                      | =                 | =
 claim     | 0 RESERVED    | *   | SUPERSEDED             | =                    | =                      | =                 | =
 claim     | 0 REPLAYABLE  | *   | CLAIMED>REPLAYED       | =                    | =                      | =                 | =
 claim     | 0 REPLAYED    | *   | SUPERSEDED             | =                    | =                      | =                 | =
@@ -294,11 +318,28 @@ func TestRecord(t *testing.T) {
 	})
 }
 
+func TestRecoverBeginsTheLifeThatMayHaveBeenHandedOut(t *testing.T) {
+	c := command(sequence.Recover, 0)
+	c.Lease = 10 * time.Second
+	got := sequence.Decide(rules, row(sequence.Replayed, 2, false), c, now).Number
+	require.Equal(t, sequence.Number{
+		ID: 7, BizType: "ORDER", SeqNo: "A-000001", Value: 1, Life: 3, Replays: 1, BatchID: batch, State: sequence.Allocated,
+		IssuedTime: now, Deadline: now.Add(rules.ConfirmTimeout + c.Lease), Version: 11, Reason: sequence.ReasonRecovered,
+	}, got, "it counts as no replay")
+
+	late := command(sequence.Record, 3)
+	late.BizKey = "o-9"
+	d := sequence.Decide(rules, got, late, now)
+	require.Equal(t, sequence.OutcomeAlreadyRecorded, d.Outcome, "the record that comes late finds its life")
+	require.Equal(t, "o-9", d.Number.BizKey)
+}
+
 func TestHeldNumbersAreTheirOwners(t *testing.T) {
 	for _, state := range []sequence.State{sequence.Reserved, sequence.Replayed} {
 		for _, c := range []sequence.Command{
 			{Kind: sequence.HandBack, Owner: "issuer-2", BatchID: batch},
 			{Kind: sequence.HandBack, Owner: me, BatchID: "batch-2"},
+			{Kind: sequence.Recover, Owner: "issuer-2"},
 		} {
 			d := sequence.Decide(rules, row(state, 0, false), c, now)
 			require.Equal(t, sequence.OutcomeSuperseded, d.Outcome)

@@ -24,6 +24,8 @@ var (
 	ErrFull = errors.New("the format has no numbers left")
 	// ErrBusy: a bound was met and nothing was taken; repeat later. See BusyError.
 	ErrBusy = errors.New("busy")
+	// ErrLeaseOver: the issuer's lease has ended; it holds nothing any more and goes on under a new id.
+	ErrLeaseOver = errors.New("the issuer's lease is over")
 	// ErrUnavailable: a server that the call needs is away. See UnavailableError.
 	ErrUnavailable = errors.New("unavailable")
 )

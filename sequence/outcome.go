@@ -41,6 +41,8 @@ const (
 	OutcomeAlreadyRecorded
 	// OutcomeHandedBack: the held number is in the pool.
 	OutcomeHandedBack
+	// OutcomeRecovered: the number of a dead issuer began the life in which it may have been handed out.
+	OutcomeRecovered
 	// OutcomeClaimed: the number left the pool for this issuer's memory.
 	OutcomeClaimed
 	// OutcomeNotDue: asked before the time; Decision.Wait is what is left. Not a failure.
@@ -63,7 +65,7 @@ const (
 var Outcomes = [...]Outcome{
 	OutcomeConfirmed, OutcomeAlreadyConfirmed, OutcomeRescued, OutcomeAbandoned, OutcomeAlreadyAbandoned,
 	OutcomeConflict, OutcomeStale, OutcomeNotFound, OutcomeTicketRequired, OutcomePending, OutcomeAccepted,
-	OutcomeRecorded, OutcomeAlreadyRecorded, OutcomeHandedBack, OutcomeClaimed, OutcomeNotDue, OutcomeExpired,
+	OutcomeRecorded, OutcomeAlreadyRecorded, OutcomeHandedBack, OutcomeRecovered, OutcomeClaimed, OutcomeNotDue, OutcomeExpired,
 	OutcomeUnchanged, OutcomeReplayable, OutcomeAlreadyReplayable, OutcomeRetired, OutcomeSuperseded,
 }
 
@@ -98,6 +100,8 @@ func (o Outcome) String() string {
 		return "ALREADY_RECORDED"
 	case OutcomeHandedBack:
 		return "HANDED_BACK"
+	case OutcomeRecovered:
+		return "RECOVERED"
 	case OutcomeClaimed:
 		return "CLAIMED"
 	case OutcomeNotDue:

@@ -40,25 +40,35 @@ func run(ctx context.Context, args []string) (err error) {
 
 	a := activities.New(p.Ledger, p.Pool, p.Log)
 	defer a.Close()
-	failed := make(chan error, 1)
-	w := worker.New(p.Temporal, workflows.LifecycleTaskQueue, worker.Options{
+	patrol := activities.NewPatrol(p.Ledger, p.Pool, runs{client: p.Temporal, namespace: p.Namespace}, p.Log)
+	failed := make(chan error, 2)
+	options := worker.Options{
 		MaxConcurrentLocalActivityExecutionSize: concurrency,
 		MaxConcurrentActivityExecutionSize:      concurrency,
 		WorkerStopTimeout:                       stopBudget,
 		OnFatalError:                            func(err error) { failed <- err },
-	})
-	workflows.Register(w)
-	a.Register(w)
-	if err := w.Start(); err != nil {
+	}
+	for queue, register := range map[string]func(worker.ActivityRegistry){
+		workflows.LifecycleTaskQueue: a.Register,
+		workflows.PatrolTaskQueue:    patrol.Register,
+	} {
+		w := worker.New(p.Temporal, queue, options)
+		workflows.Register(w)
+		register(w)
+		if err := w.Start(); err != nil {
+			return err
+		}
+		defer w.Stop()
+	}
+	if err := schedulePatrol(ctx, p.Temporal); err != nil {
 		return err
 	}
-	defer w.Stop()
 	ops, err := p.ServeOps(ctx, settings.OpsListen, telemetry.Check{Name: "ledger", Ask: p.Ledger.Ping},
 		telemetry.Check{Name: "pool", Ask: p.Pool.Ping}, telemetry.Check{Name: "temporal", Ask: p.PingTemporal})
 	if err != nil {
 		return err
 	}
-	p.Log.Info("working", "namespace", p.Namespace, "task_queue", workflows.LifecycleTaskQueue, "ops", ops.Address())
+	p.Log.Info("working", "namespace", p.Namespace, "ops", ops.Address())
 	select {
 	case <-ctx.Done():
 		p.Log.Info("stopping")

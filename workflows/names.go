@@ -13,6 +13,13 @@ const (
 	// LifecycleTaskQueue is where the worker polls for lifecycles and their activities.
 	LifecycleTaskQueue = "lacuna-lifecycle"
 
+	// PatrolName is the workflow type of one round of the patrol.
+	PatrolName = "Patrol"
+	// PatrolTaskQueue is where the worker polls for the patrol and its activities.
+	PatrolTaskQueue = "lacuna-patrol"
+	// PatrolScheduleID is the patrol's schedule, and the workflow ID of its rounds.
+	PatrolScheduleID = "lacuna-patrol"
+
 	// SignalConfirm says that the number is in business use. Its payload is a CommandSignal or nothing.
 	SignalConfirm = "confirm"
 	// SignalAbandon says that the number will not be used. Its payload is a CommandSignal or nothing.
@@ -40,4 +47,5 @@ func SearchAttributes() []string {
 // Register adds the workflows to a worker under their names.
 func Register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(NumberLifecycle, workflow.RegisterOptions{Name: NumberLifecycleName})
+	r.RegisterWorkflowWithOptions(Patrol, workflow.RegisterOptions{Name: PatrolName})
 }

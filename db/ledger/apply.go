@@ -90,6 +90,11 @@ func compareKeys(a, b key) int {
 
 func (a *application) run(tx *sql.Tx) error {
 	a.decisions, a.rows = make([]sequence.Decision, len(a.commands)), nil
+	if owner := a.claimant(); owner != "" {
+		if err := lockIssuer(a.ctx, tx, owner); err != nil {
+			return err
+		}
+	}
 	locked, err := lockNumbers(a.ctx, tx, a.keys(), a.lockClause())
 	if err != nil {
 		return err
@@ -169,6 +174,17 @@ func (a *application) bizTypes() []string {
 		}
 	}
 	return names
+}
+
+// claimant is the issuer that claims, empty in a batch without claims. All claims of a batch are of
+// one issuer.
+func (a *application) claimant() string {
+	for _, c := range a.commands {
+		if c.Kind == sequence.Claim {
+			return c.Owner
+		}
+	}
+	return ""
 }
 
 // lockClause lets a batch of claims pass over rows that somebody else is working on: such a

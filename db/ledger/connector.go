@@ -19,6 +19,14 @@ const (
 // lockWait is how long a statement waits for a row lock before its batch is halved and repeated.
 const lockWait = 2 * time.Second
 
+// A process that is frozen in the middle of a transaction holds its locks. The server closes a
+// connection that says nothing for idleLimit, also inside a transaction, and so frees them; the
+// pool closes idle ones before that.
+const (
+	idleLimit    = 10 * time.Second
+	maxIdleInUse = 5 * time.Second
+)
+
 // isolation is set by statement, since the DSN variable for it differs between MySQL and MariaDB.
 const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
 
@@ -46,6 +54,7 @@ func newConnector(dsn string) (driver.Connector, error) {
 	}
 	cfg.Params["time_zone"] = "'+00:00'"
 	cfg.Params["innodb_lock_wait_timeout"] = fmt.Sprint(int(lockWait.Seconds()))
+	cfg.Params["wait_timeout"] = fmt.Sprint(int(idleLimit.Seconds()))
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultDialTimeout
 	}

@@ -70,7 +70,7 @@ func classify(tried string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, sequence.ErrUnavailable), errors.Is(err, sequence.ErrNotFound),
-		errors.Is(err, sequence.ErrFull), errors.Is(err, sequence.ErrInvalid):
+		errors.Is(err, sequence.ErrFull), errors.Is(err, sequence.ErrInvalid), errors.Is(err, sequence.ErrLeaseOver):
 		return err
 	case isAway(err):
 		return &sequence.UnavailableError{What: "the ledger is away", Cause: fmt.Errorf("%s: %w", tried, err)}

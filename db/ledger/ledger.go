@@ -54,6 +54,7 @@ func Open(dsn string, opts ...Option) (*Ledger, error) {
 	db.SetMaxOpenConns(maxOpenConns)
 	db.SetMaxIdleConns(maxOpenConns)
 	db.SetConnMaxLifetime(10 * time.Minute)
+	db.SetConnMaxIdleTime(maxIdleInUse)
 	return &Ledger{db: db, log: o.log.With("component", "ledger")}, nil
 }
 

@@ -35,6 +35,7 @@ func setup(t *testing.T) bundle {
 	_, err = migrations.Up(t.Context(), l.DB())
 	require.NoError(t, err)
 	require.NoError(t, l.CreateBizType(t.Context(), order(t)))
+	require.NoError(t, l.RegisterIssuer(t.Context(), me, "host-1", time.Hour))
 	return bundle{l, dsn}
 }
 
@@ -208,18 +209,6 @@ func TestBizTypes(t *testing.T) {
 		_, err = b.Allocate(t.Context(), "NONE", me, "batch-x", 1)
 		require.ErrorIs(t, err, sequence.ErrNotFound)
 	})
-}
-
-func TestIssuers(t *testing.T) {
-	b := setup(t)
-	for range 2 {
-		require.NoError(t, b.RegisterIssuer(t.Context(), me, "host-1"))
-	}
-	require.Equal(t, 1, b.count(t, "SELECT COUNT(*) FROM t_seq_issuer WHERE id = ? AND ended_time IS NULL", me))
-	for range 2 {
-		require.NoError(t, b.EndIssuer(t.Context(), me))
-	}
-	require.Equal(t, 1, b.count(t, "SELECT COUNT(*) FROM t_seq_issuer WHERE id = ? AND ended_time IS NOT NULL", me))
 }
 
 // holdRow locks a number's row in a transaction of its own until release is called.

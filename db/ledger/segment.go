@@ -50,6 +50,9 @@ func (l *Ledger) Held(ctx context.Context, batchID string) ([]sequence.Number, e
 }
 
 func allocate(ctx context.Context, tx *sql.Tx, bizType, owner, batchID string, count int) ([]sequence.Number, error) {
+	if err := lockIssuer(ctx, tx, owner); err != nil {
+		return nil, err
+	}
 	var cursor int64
 	err := tx.QueryRowContext(ctx, lockCursor, bizType).Scan(&cursor)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -51,3 +51,16 @@ func (l *Ledger) once(ctx context.Context, fn func(*sql.Tx) error) error {
 	}
 	return nil
 }
+
+// exec runs one statement as a transaction of its own and counts the rows that it changed.
+func (l *Ledger) exec(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = l.inTx(ctx, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		n, err = result.RowsAffected()
+		return err
+	})
+	return n, err
+}

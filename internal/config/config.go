@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
@@ -39,9 +40,10 @@ type Process struct {
 type Starter struct {
 	Servers
 	Process
-	Listen        string `name:"listen" env:"LACUNA_LISTEN" default:":8080" help:"Where the API listens."`
-	OpsListen     string `name:"ops-listen" env:"LACUNA_OPS_LISTEN" default:":8081" help:"Where health and metrics are served."`
-	TemporalUIURL string `name:"temporal-ui-url" env:"LACUNA_TEMPORAL_UI_URL" placeholder:"http://host:port" help:"The Temporal UI, for links to the runs of numbers."`
+	Listen        string        `name:"listen" env:"LACUNA_LISTEN" default:":8080" help:"Where the API listens."`
+	OpsListen     string        `name:"ops-listen" env:"LACUNA_OPS_LISTEN" default:":8081" help:"Where health and metrics are served."`
+	Lease         time.Duration `name:"lease" env:"LACUNA_LEASE" default:"15s" help:"How long this process may hand out numbers after the ledger last heard of it; at least 2s."`
+	TemporalUIURL string        `name:"temporal-ui-url" env:"LACUNA_TEMPORAL_UI_URL" placeholder:"http://host:port" help:"The Temporal UI, for links to the runs of numbers."`
 }
 
 // Worker is the settings of the Temporal worker.
@@ -82,7 +84,11 @@ func (p Process) Validate() error {
 
 // Validate reports all faults, joined.
 func (s Starter) Validate() error {
-	return errors.Join(s.Servers.Validate(), s.Process.Validate(), validateAddress("LACUNA_LISTEN", s.Listen),
+	var lease error
+	if s.Lease < 2*time.Second {
+		lease = fault("LACUNA_LEASE", "%s is below 2s", s.Lease)
+	}
+	return errors.Join(s.Servers.Validate(), s.Process.Validate(), lease, validateAddress("LACUNA_LISTEN", s.Listen),
 		validateAddress("LACUNA_OPS_LISTEN", s.OpsListen), validateURL("LACUNA_TEMPORAL_UI_URL", s.TemporalUIURL, false, "http", "https"))
 }
 

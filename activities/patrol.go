@@ -1,0 +1,214 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+// Names under which the patrol's activities are registered. They stand in histories.
+const (
+	RecoverName = "Recover"
+	NudgeName   = "Nudge"
+	RepoolName  = "Repool"
+)
+
+// Bounds of one round of the patrol. What is left is the next round's.
+const (
+	patrolBatch   = 500
+	patrolIssuers = 100
+	patrolPages   = 10
+	// nudgesAtOnce keeps the patrol from taking the server away from those who wait for it.
+	nudgesAtOnce = 8
+)
+
+// PatrolLedger is what the patrol needs of the ledger; db/ledger says what each call means.
+type PatrolLedger interface {
+	Ledger
+	DeadIssuers(ctx context.Context, limit int) ([]sequence.Issuer, error)
+	HeldBy(ctx context.Context, issuer string, limit int) ([]sequence.Number, error)
+	IssuerRecovered(ctx context.Context, id string) error
+	Overdue(ctx context.Context, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error)
+}
+
+// Runs is what the patrol needs of Temporal.
+type Runs interface {
+	// Check wakes the run of the number's present life to look at its row, and starts it if it is
+	// missing. false where it has closed.
+	Check(ctx context.Context, n sequence.Number) (open bool, err error)
+}
+
+// Patrol is the activities of the net under every number.
+type Patrol struct {
+	ledger PatrolLedger
+	pool   Pool
+	runs   Runs
+	log    *slog.Logger
+}
+
+// NewPatrol makes the patrol's activities.
+func NewPatrol(ledger PatrolLedger, pool Pool, runs Runs, log *slog.Logger) *Patrol {
+	return &Patrol{ledger: ledger, pool: pool, runs: runs, log: log.With("component", "patrol")}
+}
+
+// Register adds the activities to a worker under their names.
+func (p *Patrol) Register(r worker.ActivityRegistry) {
+	r.RegisterActivityWithOptions(p.Recover, activity.RegisterOptions{Name: RecoverName})
+	r.RegisterActivityWithOptions(p.Nudge, activity.RegisterOptions{Name: NudgeName})
+	r.RegisterActivityWithOptions(p.Repool, activity.RegisterOptions{Name: RepoolName})
+}
+
+// RecoverResult counts what a round recovered.
+type RecoverResult struct {
+	Issuers int `json:"issuers"`
+	Numbers int `json:"numbers"`
+}
+
+// Recover sees to the numbers of issuers whose lease is over. Each may have been handed out, so each
+// begins the life in which its holder, if there is one, can confirm; if nobody does, it times out
+// and comes back.
+func (p *Patrol) Recover(ctx context.Context) (RecoverResult, error) {
+	var result RecoverResult
+	dead, err := p.ledger.DeadIssuers(ctx, patrolIssuers)
+	if err != nil {
+		return result, ledgerAway(err)
+	}
+	for _, issuer := range dead {
+		n, err := p.recoverIssuer(ctx, issuer)
+		result.Numbers += n
+		if err != nil {
+			return result, ledgerAway(err)
+		}
+		p.log.WarnContext(ctx, "an issuer's lease was over; what it held begins the life in which it may have been handed out",
+			"issuer", issuer.ID, "numbers", n)
+		result.Issuers++
+	}
+	return result, nil
+}
+
+func (p *Patrol) recoverIssuer(ctx context.Context, issuer sequence.Issuer) (numbers int, err error) {
+	for {
+		activity.RecordHeartbeat(ctx)
+		held, err := p.ledger.HeldBy(ctx, issuer.ID, patrolBatch)
+		if err != nil {
+			return numbers, err
+		}
+		if len(held) == 0 {
+			return numbers, p.ledger.IssuerRecovered(ctx, issuer.ID)
+		}
+		commands := make([]sequence.Command, len(held))
+		for i, n := range held {
+			commands[i] = sequence.Command{Kind: sequence.Recover, Ticket: n.Ticket(), Owner: issuer.ID, Lease: issuer.Lease}
+		}
+		decisions, err := p.ledger.Apply(ctx, commands)
+		if err != nil {
+			return numbers, err
+		}
+		for _, d := range decisions {
+			if d.Outcome == sequence.OutcomeRecovered {
+				numbers++
+			}
+		}
+	}
+}
+
+// NudgeResult counts what a round woke.
+type NudgeResult struct {
+	// Woken runs, or started because they were missing.
+	Woken int `json:"woken"`
+	// Closed runs whose rows are overdue all the same: somebody terminated them, or they failed.
+	Closed int `json:"closed"`
+}
+
+// Nudge wakes the run of every number whose deadline has passed and whose run has not seen to it.
+func (p *Patrol) Nudge(ctx context.Context) (NudgeResult, error) {
+	var result NudgeResult
+	for _, state := range []sequence.State{sequence.Allocated, sequence.Abandoned} {
+		var after sequence.Number
+		for range patrolPages {
+			activity.RecordHeartbeat(ctx)
+			overdue, err := p.ledger.Overdue(ctx, state, after, patrolBatch)
+			if err != nil {
+				return result, ledgerAway(err)
+			}
+			if err := p.nudge(ctx, overdue, &result); err != nil {
+				return result, err
+			}
+			if len(overdue) < patrolBatch {
+				break
+			}
+			after = overdue[len(overdue)-1]
+		}
+	}
+	if result.Closed > 0 {
+		p.log.WarnContext(ctx, "numbers are overdue and their runs have closed; reset those runs in the Temporal UI", "numbers", result.Closed)
+	}
+	return result, nil
+}
+
+// nudge wakes one page, a few at a time.
+func (p *Patrol) nudge(ctx context.Context, numbers []sequence.Number, result *NudgeResult) error {
+	var mu sync.Mutex
+	var errs []error
+	places := make(chan struct{}, nudgesAtOnce)
+	var all sync.WaitGroup
+	for _, n := range numbers {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			open, err := p.runs.Check(ctx, n)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				errs = append(errs, fmt.Errorf("wake %s: %w", n.Ticket(), err))
+			case open:
+				result.Woken++
+			default:
+				result.Closed++
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// RepoolResult counts what a round pushed again.
+type RepoolResult struct {
+	Numbers int `json:"numbers"`
+}
+
+// Repool pushes free numbers to the pool that have been free for a while: the pool may have lost
+// them, and one that it has is there once. The push comes first: a number whose check was moved
+// without it would wait for the next one.
+func (p *Patrol) Repool(ctx context.Context) (RepoolResult, error) {
+	var result RepoolResult
+	for range patrolPages {
+		activity.RecordHeartbeat(ctx)
+		free, err := p.ledger.Overdue(ctx, sequence.Replayable, sequence.Number{}, patrolBatch)
+		if err != nil {
+			return result, ledgerAway(err)
+		}
+		if err := p.pool.Push(ctx, free); err != nil {
+			return result, poolAway(err)
+		}
+		commands := make([]sequence.Command, len(free))
+		for i, n := range free {
+			commands[i] = sequence.Command{Kind: sequence.Repool, Ticket: n.Ticket()}
+		}
+		if _, err := p.ledger.Apply(ctx, commands); err != nil {
+			return result, ledgerAway(err)
+		}
+		if result.Numbers += len(free); len(free) < patrolBatch {
+			break
+		}
+	}
+	return result, nil
+}

@@ -1,0 +1,152 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/lacuna-seq/lacuna/activities"
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+// beat is a ledger and the runs as a patrol sees them. The real ones are used in e2e.
+type beat struct {
+	mu      sync.Mutex
+	dead    []sequence.Issuer
+	held    map[string][]sequence.Number
+	overdue map[sequence.State][]sequence.Number
+	checked map[string]int
+	closed  map[string]bool
+	pushed  map[string]int
+	away    bool
+}
+
+func (b *beat) Push(_ context.Context, numbers []sequence.Number) error {
+	if b.away {
+		return errors.New("connection refused")
+	}
+	for _, n := range numbers {
+		b.pushed[n.SeqNo]++
+	}
+	return nil
+}
+
+func (b *beat) Remove(context.Context, []sequence.Number) error { return nil }
+
+func (b *beat) Apply(_ context.Context, commands []sequence.Command) ([]sequence.Decision, error) {
+	decisions := make([]sequence.Decision, len(commands))
+	for i, c := range commands {
+		if c.Kind == sequence.Repool {
+			if b.pushed[c.Ticket.SeqNo] == 0 {
+				return nil, fmt.Errorf("the check of %s is moved before it was pushed", c.Ticket)
+			}
+			b.overdue[sequence.Replayable] = b.overdue[sequence.Replayable][1:]
+			continue
+		}
+		if c.Kind != sequence.Recover || c.Lease <= 0 {
+			return nil, fmt.Errorf("%s with lease %s", c.Kind, c.Lease)
+		}
+		held := b.held[c.Owner]
+		b.held[c.Owner] = held[:len(held)-1]
+		decisions[i].Outcome = sequence.OutcomeRecovered
+	}
+	return decisions, nil
+}
+
+func (b *beat) DeadIssuers(context.Context, int) ([]sequence.Issuer, error) { return b.dead, nil }
+
+func (b *beat) HeldBy(_ context.Context, issuer string, limit int) ([]sequence.Number, error) {
+	return b.held[issuer][:min(limit, len(b.held[issuer]))], nil
+}
+
+func (b *beat) IssuerRecovered(_ context.Context, id string) error {
+	if len(b.held[id]) > 0 {
+		return errors.New("it still holds numbers")
+	}
+	b.dead = b.dead[1:]
+	return nil
+}
+
+func (b *beat) Overdue(_ context.Context, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error) {
+	all := b.overdue[state]
+	from := int(after.ID)
+	return all[from:min(from+limit, len(all))], nil
+}
+
+func (b *beat) Check(_ context.Context, n sequence.Number) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.away {
+		return false, errors.New("connection refused")
+	}
+	b.checked[n.SeqNo]++
+	return !b.closed[n.SeqNo], nil
+}
+
+func numbers(prefix string, count int) []sequence.Number {
+	all := make([]sequence.Number, count)
+	for i := range all {
+		all[i] = sequence.Number{ID: int64(i + 1), BizType: "ORDER", SeqNo: fmt.Sprintf("%s-%d", prefix, i+1), Life: 1}
+	}
+	return all
+}
+
+func TestPatrol(t *testing.T) {
+	setup := func(b *beat) *testsuite.TestActivityEnvironment {
+		b.checked, b.pushed = map[string]int{}, map[string]int{}
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestActivityEnvironment()
+		activities.NewPatrol(b, b, b, slog.New(slog.DiscardHandler)).Register(env)
+		return env
+	}
+	t.Run("recovers all that dead issuers held", func(t *testing.T) {
+		b := &beat{dead: []sequence.Issuer{{ID: "issuer-1", Lease: time.Second}, {ID: "issuer-2", Lease: time.Second}}, held: map[string][]sequence.Number{"issuer-1": numbers("A", 1234)}}
+		value, err := setup(b).ExecuteActivity(activities.RecoverName)
+		require.NoError(t, err)
+		var result activities.RecoverResult
+		require.NoError(t, value.Get(&result))
+		require.Equal(t, activities.RecoverResult{Issuers: 2, Numbers: 1234}, result)
+		require.Empty(t, b.dead)
+	})
+	t.Run("wakes every overdue number once, page by page", func(t *testing.T) {
+		b := &beat{overdue: map[sequence.State][]sequence.Number{
+			sequence.Allocated: numbers("A", 1100), sequence.Abandoned: numbers("B", 3),
+		}, closed: map[string]bool{"B-2": true}}
+		value, err := setup(b).ExecuteActivity(activities.NudgeName)
+		require.NoError(t, err)
+		var result activities.NudgeResult
+		require.NoError(t, value.Get(&result))
+		require.Equal(t, activities.NudgeResult{Woken: 1102, Closed: 1}, result)
+		for seqNo, times := range b.checked {
+			require.Equal(t, 1, times, seqNo)
+		}
+	})
+	t.Run("pushes what has been free for a while, and moves its check after that", func(t *testing.T) {
+		b := &beat{overdue: map[sequence.State][]sequence.Number{sequence.Replayable: numbers("A", 1100)}}
+		value, err := setup(b).ExecuteActivity(activities.RepoolName)
+		require.NoError(t, err)
+		var result activities.RepoolResult
+		require.NoError(t, value.Get(&result))
+		require.Equal(t, 1100, result.Numbers)
+		require.Len(t, b.pushed, 1100)
+		require.Empty(t, b.overdue[sequence.Replayable])
+	})
+	t.Run("moves no check while the pool is away", func(t *testing.T) {
+		b := &beat{away: true, overdue: map[sequence.State][]sequence.Number{sequence.Replayable: numbers("A", 3)}}
+		_, err := setup(b).ExecuteActivity(activities.RepoolName)
+		require.ErrorContains(t, err, "connection refused")
+		require.Len(t, b.overdue[sequence.Replayable], 3)
+	})
+	t.Run("fails where Temporal refuses", func(t *testing.T) {
+		b := &beat{away: true, overdue: map[sequence.State][]sequence.Number{sequence.Allocated: numbers("A", 1)}}
+		_, err := setup(b).ExecuteActivity(activities.NudgeName)
+		require.ErrorContains(t, err, "wake ORDER~A-1~1")
+	})
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	sdkpb "go.temporal.io/api/sdk/v1"
+	"go.temporal.io/api/serviceerror"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/lacuna-seq/lacuna/sequence"
+	"github.com/lacuna-seq/lacuna/workflows"
+)
+
+// runs is activities.Runs over Temporal.
+type runs struct {
+	client    client.Client
+	namespace string
+}
+
+// Check wakes the number's run by the signal "check", or starts it. The request's ID is made of the
+// ticket and the row's version, so that the server drops the repeats of later rounds; only the raw
+// API lets it be chosen.
+func (r runs) Check(ctx context.Context, n sequence.Number) (open bool, err error) {
+	options := workflows.WakeOptions(n)
+	request, err := r.request(options, n)
+	if err != nil {
+		return false, err
+	}
+	_, err = r.client.WorkflowService().SignalWithStartWorkflowExecution(ctx, request)
+	var started *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &started) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (r runs) request(o client.StartWorkflowOptions, n sequence.Number) (*workflowservice.SignalWithStartWorkflowExecutionRequest, error) {
+	data := converter.GetDefaultDataConverter()
+	input, err := data.ToPayloads(workflows.Input(n))
+	if err != nil {
+		return nil, err
+	}
+	summary, err := data.ToPayload(o.StaticSummary)
+	if err != nil {
+		return nil, err
+	}
+	attributes, err := searchAttributes(o.TypedSearchAttributes)
+	if err != nil {
+		return nil, err
+	}
+	return &workflowservice.SignalWithStartWorkflowExecutionRequest{
+		Namespace: r.namespace, WorkflowId: o.ID, Input: input, SignalName: workflows.SignalCheck, Identity: "lacuna-patrol",
+		WorkflowType:          &commonpb.WorkflowType{Name: workflows.NumberLifecycleName},
+		TaskQueue:             &taskqueuepb.TaskQueue{Name: o.TaskQueue},
+		RequestId:             fmt.Sprintf("%s/%d", o.ID, n.Version),
+		WorkflowIdReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		SearchAttributes:      attributes,
+		UserMetadata:          &sdkpb.UserMetadata{Summary: summary},
+	}, nil
+}
+
+// searchAttributes spells keywords as the server reads them.
+func searchAttributes(typed temporal.SearchAttributes) (*commonpb.SearchAttributes, error) {
+	fields := map[string]*commonpb.Payload{}
+	for key, value := range typed.GetUntypedValues() {
+		payload, err := converter.GetDefaultDataConverter().ToPayload(value)
+		if err != nil {
+			return nil, err
+		}
+		payload.Metadata["type"] = []byte(key.GetValueType().String())
+		fields[key.GetName()] = payload
+	}
+	return &commonpb.SearchAttributes{IndexedFields: fields}, nil
+}

@@ -1,0 +1,38 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/lacuna-seq/lacuna/activities"
+	"github.com/lacuna-seq/lacuna/workflows"
+)
+
+func TestPatrolTakesEveryStepThoughOneFails(t *testing.T) {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(slog.New(slog.DiscardHandler))
+	env := suite.NewTestWorkflowEnvironment()
+	workflows.Register(env)
+	nudged, repooled := 0, 0
+	env.RegisterActivityWithOptions(func(context.Context) (activities.RecoverResult, error) {
+		return activities.RecoverResult{}, errors.New("the ledger is away")
+	}, activity.RegisterOptions{Name: activities.RecoverName})
+	env.RegisterActivityWithOptions(func(context.Context) (activities.NudgeResult, error) {
+		nudged++
+		return activities.NudgeResult{Woken: 1}, nil
+	}, activity.RegisterOptions{Name: activities.NudgeName})
+	env.RegisterActivityWithOptions(func(context.Context) (activities.RepoolResult, error) {
+		repooled++
+		return activities.RepoolResult{}, nil
+	}, activity.RegisterOptions{Name: activities.RepoolName})
+	env.ExecuteWorkflow(workflows.PatrolName)
+	require.ErrorContains(t, env.GetWorkflowError(), "the ledger is away")
+	require.Equal(t, 1, nudged)
+	require.Equal(t, 1, repooled)
+}
