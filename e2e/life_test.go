@@ -82,6 +82,12 @@ func TestALifeOfANumber(t *testing.T) {
 		require.LessOrEqual(t, s.events(t, abandoned), 24)
 	})
 
+	t.Run("Get tells the state of a number that was never handed out, too", func(t *testing.T) {
+		status, answer := s.call(t, "Get", `{"bizType":"ABANDON","seqNo":"A-000010"}`)
+		require.Equal(t, http.StatusOK, status)
+		require.Equal(t, "STATE_RESERVED", answer["number"].(map[string]any)["state"])
+	})
+
 	t.Run("Get tells its lives and the page of its run", func(t *testing.T) {
 		status, answer := s.call(t, "Get", `{"bizType":"ABANDON","seqNo":"A-000001"}`)
 		require.Equal(t, http.StatusOK, status)

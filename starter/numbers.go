@@ -19,8 +19,9 @@ func outcomeMessage(o sequence.Outcome) lacunav1.Outcome {
 }
 
 func numberMessage(n sequence.Number) *lacunav1.Number {
+	state := stateMessage(n.State)
 	m := &lacunav1.Number{
-		BizType: n.BizType, SeqNo: n.SeqNo, Value: n.Value, Life: n.Life, Replays: n.Replays, State: stateMessage(n.State),
+		BizType: n.BizType, SeqNo: n.SeqNo, Value: n.Value, Life: n.Life, Replays: n.Replays, State: &state,
 		BatchId: n.BatchID, BizKey: n.BizKey, IssuedTime: timeMessage(n.IssuedTime), ConfirmedTime: timeMessage(n.ConfirmedTime),
 		AbandonedTime: timeMessage(n.AbandonedTime), Deadline: timeMessage(n.Deadline), Reason: n.Reason,
 	}

@@ -1118,7 +1118,8 @@ type Number struct {
 	Life  int32 `protobuf:"varint,4,opt,name=life,proto3" json:"life,omitempty"`
 	// How often it was issued again after an abandonment.
 	Replays int32 `protobuf:"varint,5,opt,name=replays,proto3" json:"replays,omitempty"`
-	State   State `protobuf:"varint,6,opt,name=state,proto3,enum=lacuna.v1.State" json:"state,omitempty"`
+	// Always present, also in JSON, where 0 would be left out.
+	State *State `protobuf:"varint,6,opt,name=state,proto3,enum=lacuna.v1.State,oneof" json:"state,omitempty"`
 	// The ticket of the present life. Empty while it was never handed out.
 	Ticket        string                 `protobuf:"bytes,7,opt,name=ticket,proto3" json:"ticket,omitempty"`
 	BatchId       string                 `protobuf:"bytes,8,opt,name=batch_id,json=batchId,proto3" json:"batch_id,omitempty"`
@@ -1200,8 +1201,8 @@ func (x *Number) GetReplays() int32 {
 }
 
 func (x *Number) GetState() State {
-	if x != nil {
-		return x.State
+	if x != nil && x.State != nil {
+		return *x.State
 	}
 	return State_STATE_RESERVED
 }
@@ -1411,14 +1412,14 @@ const file_lacuna_v1_sequence_proto_rawDesc = "" +
 	"\x06number\x18\x01 \x01(\v2\x11.lacuna.v1.NumberR\x06number\x122\n" +
 	"\n" +
 	"past_lives\x18\x02 \x03(\v2\x13.lacuna.v1.PastLifeR\tpastLives\x12\x17\n" +
-	"\arun_url\x18\x03 \x01(\tR\x06runUrl\"\x85\x04\n" +
+	"\arun_url\x18\x03 \x01(\tR\x06runUrl\"\x94\x04\n" +
 	"\x06Number\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x15\n" +
 	"\x06seq_no\x18\x02 \x01(\tR\x05seqNo\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\x03R\x05value\x12\x12\n" +
 	"\x04life\x18\x04 \x01(\x05R\x04life\x12\x18\n" +
-	"\areplays\x18\x05 \x01(\x05R\areplays\x12&\n" +
-	"\x05state\x18\x06 \x01(\x0e2\x10.lacuna.v1.StateR\x05state\x12\x16\n" +
+	"\areplays\x18\x05 \x01(\x05R\areplays\x12+\n" +
+	"\x05state\x18\x06 \x01(\x0e2\x10.lacuna.v1.StateH\x00R\x05state\x88\x01\x01\x12\x16\n" +
 	"\x06ticket\x18\a \x01(\tR\x06ticket\x12\x19\n" +
 	"\bbatch_id\x18\b \x01(\tR\abatchId\x12\x17\n" +
 	"\abiz_key\x18\t \x01(\tR\x06bizKey\x12;\n" +
@@ -1428,7 +1429,8 @@ const file_lacuna_v1_sequence_proto_rawDesc = "" +
 	"\x0econfirmed_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\rconfirmedTime\x12A\n" +
 	"\x0eabandoned_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\rabandonedTime\x126\n" +
 	"\bdeadline\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12\x16\n" +
-	"\x06reason\x18\x0e \x01(\tR\x06reason\"\xee\x01\n" +
+	"\x06reason\x18\x0e \x01(\tR\x06reasonB\b\n" +
+	"\x06_state\"\xee\x01\n" +
 	"\bPastLife\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\tR\x06ticket\x12\x19\n" +
 	"\bbatch_id\x18\x02 \x01(\tR\abatchId\x12\x17\n" +
@@ -1552,6 +1554,7 @@ func file_lacuna_v1_sequence_proto_init() {
 		return
 	}
 	file_lacuna_v1_sequence_proto_msgTypes[0].OneofWrappers = []any{}
+	file_lacuna_v1_sequence_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
