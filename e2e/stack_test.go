@@ -158,9 +158,14 @@ func (s *stack) ready(t *testing.T, p *process) {
 // call posts JSON as curl would, and gives the status and the answer.
 func (s *stack) call(t *testing.T, method, body string) (int, map[string]any) {
 	t.Helper()
+	return s.post(t, "SequenceService/"+method, body)
+}
+
+func (s *stack) post(t *testing.T, path, body string) (int, map[string]any) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.starter.url+"/lacuna.v1.SequenceService/"+method, bytes.NewBufferString(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.starter.url+"/lacuna.v1."+path, bytes.NewBufferString(body))
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)

@@ -46,6 +46,17 @@ func (e *InvalidError) Error() string { return e.Field + ": " + e.Reason }
 // Unwrap makes errors.Is(err, ErrInvalid) hold.
 func (e *InvalidError) Unwrap() error { return ErrInvalid }
 
+// RevisionError is a change of settings that was based on an older revision; nothing was changed.
+type RevisionError struct {
+	BizType string
+	Given   int64 // 0 where none was given
+	Current int64
+}
+
+func (e *RevisionError) Error() string {
+	return fmt.Sprintf("biz type %s is at revision %d, not %d: read it, and change that", e.BizType, e.Current, e.Given)
+}
+
 // RefusedError is a command that was understood and not carried out.
 type RefusedError struct {
 	Outcome Outcome // OutcomeConflict, OutcomeStale or OutcomeAlreadyConfirmed

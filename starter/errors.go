@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"connectrpc.com/connect"
@@ -20,6 +21,7 @@ const (
 	errorDomain          = "lacuna"
 	reasonFormatFull     = "FORMAT_FULL"
 	reasonTicketRequired = "TICKET_REQUIRED"
+	reasonRevision       = "REVISION"
 )
 
 // apiError is the one table from errors to the API's codes and details. What went wrong inside is
@@ -27,14 +29,17 @@ const (
 func apiError(err error) *connect.Error {
 	var (
 		invalid     *sequence.InvalidError
+		revision    *sequence.RevisionError
 		refused     *sequence.RefusedError
 		busy        *sequence.BusyError
 		unavailable *sequence.UnavailableError
 	)
 	switch {
 	case errors.As(err, &invalid):
-		return withDetail(connect.CodeInvalidArgument, err, &errdetails.BadRequest{
-			FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: invalid.Field, Description: invalid.Reason}},
+		return withDetail(connect.CodeInvalidArgument, err, &errdetails.BadRequest{FieldViolations: violations(err)})
+	case errors.As(err, &revision):
+		return withDetail(connect.CodeAborted, err, &errdetails.ErrorInfo{
+			Reason: reasonRevision, Domain: errorDomain, Metadata: map[string]string{"revision": strconv.FormatInt(revision.Current, 10)},
 		})
 	case errors.As(err, &refused):
 		code := connect.CodeFailedPrecondition
@@ -60,6 +65,23 @@ func apiError(err error) *connect.Error {
 	}
 	slog.Error("a call failed inside", "error", err)
 	return connect.NewError(connect.CodeInternal, errors.New("internal error; the server's log says more"))
+}
+
+// violations lists every faulty field in an error that joins several.
+func violations(err error) []*errdetails.BadRequest_FieldViolation {
+	if invalid, ok := err.(*sequence.InvalidError); ok { //nolint:errorlint // the tree is walked here
+		return []*errdetails.BadRequest_FieldViolation{{Field: invalid.Field, Description: invalid.Reason}}
+	}
+	var all []*errdetails.BadRequest_FieldViolation
+	switch wrapped := err.(type) { //nolint:errorlint // the tree is walked here
+	case interface{ Unwrap() error }:
+		all = violations(wrapped.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, err := range wrapped.Unwrap() {
+			all = append(all, violations(err)...)
+		}
+	}
+	return all
 }
 
 func withDetail(code connect.Code, err error, detail proto.Message) *connect.Error {

@@ -31,7 +31,7 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	service := &sequenceService{issuer: i, ledger: p.Ledger, runs: runLinks{ui: settings.TemporalUIURL, namespace: p.Namespace}}
-	api, err := listen(ctx, p.Telemetry, settings.Listen, service)
+	api, err := listen(ctx, p.Telemetry, settings.Listen, service, &operatorService{ledger: p.Ledger})
 	if err != nil {
 		return errors.Join(err, stop(ctx, i.Stop))
 	}

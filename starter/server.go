@@ -27,17 +27,19 @@ type server struct {
 	failed   chan error
 }
 
-func listen(ctx context.Context, t *telemetry.Telemetry, address string, service *sequenceService) (*server, error) {
+func listen(ctx context.Context, t *telemetry.Telemetry, address string, service *sequenceService, operator *operatorService) (*server, error) {
 	observe, err := t.Connect()
 	if err != nil {
 		return nil, err
 	}
-	mux := http.NewServeMux()
-	mux.Handle(lacunav1connect.NewSequenceServiceHandler(service,
+	options := connect.WithHandlerOptions(
 		connect.WithInterceptors(observe),
 		connect.WithCodec(strictJSON{}),
 		connect.WithCompression("gzip", nil, nil), // requests are small, and an inflated one would pass the bound
-	))
+	)
+	mux := http.NewServeMux()
+	mux.Handle(lacunav1connect.NewSequenceServiceHandler(service, options))
+	mux.Handle(lacunav1connect.NewOperatorServiceHandler(operator, options))
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {

@@ -43,6 +43,57 @@ func (l *Ledger) CreateBizType(ctx context.Context, b sequence.BizType) error {
 	return classify("create biz type "+b.Name, err)
 }
 
+const (
+	lockBizType   = queryBizType + ` FOR UPDATE`
+	updateBizType = `UPDATE t_seq_biz_type SET format = ?, step_min = ?, step_max = ?, confirm_timeout_ms = ?, safety_window_ms = ?,
+		max_replays = ?, revision = revision + 1 WHERE name = ? AND revision = ?`
+	queryHasNumbers = `SELECT COUNT(*) FROM t_seq_cursor WHERE biz_type = ? AND value > 0`
+)
+
+// ChangeBizType lets change work on the biz type as it stands and stores what it gives, as the next
+// revision. It returns sequence.ErrNotFound, a sequence.RevisionError where revision is not the
+// current one, the faults of the settings as sequence.InvalidError, or change's error. The format
+// is fixed once a number was allocated. Transactions that begin after it see the new rules.
+func (l *Ledger) ChangeBizType(ctx context.Context, name string, revision int64, change func(*sequence.BizType) error) (sequence.BizType, error) {
+	var b sequence.BizType
+	err := l.inTx(ctx, func(tx *sql.Tx) (err error) {
+		b, err = changeBizType(ctx, tx, name, revision, change)
+		return err
+	})
+	return b, classify("change biz type "+name, err)
+}
+
+func changeBizType(ctx context.Context, tx *sql.Tx, name string, revision int64, change func(*sequence.BizType) error) (sequence.BizType, error) {
+	var now time.Time
+	was, err := scanBizType(tx.QueryRowContext(ctx, lockBizType, name), &now)
+	if errors.Is(err, sql.ErrNoRows) {
+		return was, fmt.Errorf("biz type %s: %w", name, sequence.ErrNotFound)
+	}
+	if err != nil {
+		return was, err
+	}
+	if revision != was.Revision {
+		return was, &sequence.RevisionError{BizType: name, Given: revision, Current: was.Revision}
+	}
+	b := was
+	if err := errors.Join(change(&b), b.Validate()); err != nil {
+		return was, err
+	}
+	if b.Format != was.Format {
+		var hasNumbers int
+		if err := tx.QueryRowContext(ctx, queryHasNumbers, name).Scan(&hasNumbers); err != nil {
+			return was, err
+		}
+		if hasNumbers > 0 {
+			return was, sequence.Invalidf("format", "numbers were allocated as %s: it is fixed", was.Format)
+		}
+	}
+	_, err = tx.ExecContext(ctx, updateBizType, b.Format.String(), b.StepMin, b.StepMax, b.ConfirmTimeout.Milliseconds(),
+		b.SafetyWindow.Milliseconds(), b.MaxReplays, name, was.Revision)
+	b.Revision++
+	return b, err
+}
+
 // BizTypes reads all biz types in the order of their names.
 func (l *Ledger) BizTypes(ctx context.Context) ([]sequence.BizType, error) {
 	types, err := scanBizTypes(l.db.QueryContext(ctx, queryBizTypes))

@@ -66,11 +66,13 @@ func isConnectionLost(err error) bool {
 
 // classify names what was tried, and marks a server that is away as sequence.ErrUnavailable.
 func classify(tried string, err error) error {
+	var revision *sequence.RevisionError
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, sequence.ErrUnavailable), errors.Is(err, sequence.ErrNotFound),
-		errors.Is(err, sequence.ErrFull), errors.Is(err, sequence.ErrInvalid), errors.Is(err, sequence.ErrLeaseOver):
+		errors.Is(err, sequence.ErrFull), errors.Is(err, sequence.ErrInvalid), errors.Is(err, sequence.ErrLeaseOver),
+		errors.As(err, &revision):
 		return err
 	case isAway(err):
 		return &sequence.UnavailableError{What: "the ledger is away", Cause: fmt.Errorf("%s: %w", tried, err)}

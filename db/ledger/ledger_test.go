@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -207,6 +209,62 @@ func TestBizTypes(t *testing.T) {
 		_, err := b.BizType(t.Context(), "NONE")
 		require.ErrorIs(t, err, sequence.ErrNotFound)
 		_, err = b.Allocate(t.Context(), "NONE", me, "batch-x", 1)
+		require.ErrorIs(t, err, sequence.ErrNotFound)
+	})
+}
+
+func TestChangeBizType(t *testing.T) {
+	longer := func(b *sequence.BizType) error { b.SafetyWindow = time.Hour; return nil }
+	t.Run("stores the next revision, which every transaction sees", func(t *testing.T) {
+		b := setup(t)
+		changed, err := b.ChangeBizType(t.Context(), "ORDER", 1, longer)
+		require.NoError(t, err)
+		require.Equal(t, int64(2), changed.Revision)
+		got, err := b.BizType(t.Context(), "ORDER")
+		require.NoError(t, err)
+		require.Equal(t, changed, got)
+		n := b.apply(t, sequence.OutcomeAbandoned, commands(sequence.Abandon, b.issue(t, "batch-1", 1), 0)...)[0]
+		require.Equal(t, n.AbandonedTime.Add(time.Hour), n.Deadline)
+	})
+	t.Run("refuses another revision, and names the current one", func(t *testing.T) {
+		b := setup(t)
+		for _, revision := range []int64{0, 2} {
+			_, err := b.ChangeBizType(t.Context(), "ORDER", revision, longer)
+			var fault *sequence.RevisionError
+			require.ErrorAs(t, err, &fault)
+			require.Equal(t, int64(1), fault.Current)
+		}
+	})
+	t.Run("lets one of two win", func(t *testing.T) {
+		b := setup(t)
+		var won atomic.Int32
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				if _, err := b.ChangeBizType(t.Context(), "ORDER", 1, longer); err == nil {
+					won.Add(1)
+				}
+			})
+		}
+		both.Wait()
+		require.Equal(t, int32(1), won.Load())
+	})
+	t.Run("changes the format only while no number was allocated", func(t *testing.T) {
+		b := setup(t)
+		wider := func(b *sequence.BizType) (err error) { b.Format, err = sequence.ParseFormat("A-{seq:8}"); return err }
+		_, err := b.ChangeBizType(t.Context(), "ORDER", 1, wider)
+		require.NoError(t, err)
+		b.allocate(t, "batch-1", 1)
+		_, err = b.ChangeBizType(t.Context(), "ORDER", 2, func(b *sequence.BizType) (err error) { b.Format, err = sequence.ParseFormat("A-{seq:9}"); return err })
+		require.ErrorIs(t, err, sequence.ErrInvalid)
+		_, err = b.ChangeBizType(t.Context(), "ORDER", 2, wider)
+		require.NoError(t, err, "the same format is no change")
+	})
+	t.Run("refuses what is not valid, and what does not exist", func(t *testing.T) {
+		b := setup(t)
+		_, err := b.ChangeBizType(t.Context(), "ORDER", 1, func(b *sequence.BizType) error { b.StepMin = 0; return nil })
+		require.ErrorIs(t, err, sequence.ErrInvalid)
+		_, err = b.ChangeBizType(t.Context(), "NONE", 1, longer)
 		require.ErrorIs(t, err, sequence.ErrNotFound)
 	})
 }
