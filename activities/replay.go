@@ -81,10 +81,10 @@ func beat(ctx context.Context) (stop func()) {
 	go func() {
 		tick := time.NewTicker(heartbeat)
 		defer tick.Stop()
-		for {
-			activity.RecordHeartbeat(ctx)
+		for { // the first beat can wait: most attempts are over long before it
 			select {
 			case <-tick.C:
+				activity.RecordHeartbeat(ctx)
 			case <-done:
 				return
 			}

@@ -83,7 +83,9 @@ func TestALifeOfANumber(t *testing.T) {
 	})
 
 	t.Run("Get tells the state of a number that was never handed out, too", func(t *testing.T) {
-		status, answer := s.call(t, "Get", `{"bizType":"ABANDON","seqNo":"A-000010"}`)
+		s.bizType(t, "FRESH", "F-{seq:6}", confirmTimeout, safetyWindow)
+		s.next(t, "FRESH")
+		status, answer := s.call(t, "Get", `{"bizType":"FRESH","seqNo":"F-000009"}`)
 		require.Equal(t, http.StatusOK, status)
 		require.Equal(t, "STATE_RESERVED", answer["number"].(map[string]any)["state"])
 	})
