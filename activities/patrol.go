@@ -43,6 +43,9 @@ type Runs interface {
 	// Check wakes the run of the number's present life to look at its row, and starts it if it is
 	// missing. false where it has closed.
 	Check(ctx context.Context, n sequence.Number) (open bool, err error)
+	// Commands reads every confirm and abandon that the run of the number's present life was sent,
+	// oldest first: a run that was terminated may have accepted some that it never read.
+	Commands(ctx context.Context, n sequence.Number) ([]Command, error)
 }
 
 // Patrol is the activities of the net under every number.
@@ -123,11 +126,12 @@ func (p *Patrol) recoverIssuer(ctx context.Context, issuer sequence.Issuer) (num
 type NudgeResult struct {
 	// Woken runs, or started because they were missing.
 	Woken int `json:"woken"`
-	// Closed runs whose rows are overdue all the same: somebody terminated them, or they failed.
-	Closed int `json:"closed"`
+	// Finished rows whose runs have closed all the same: somebody terminated them, or they failed.
+	Finished int `json:"finished"`
 }
 
 // Nudge wakes the run of every number whose deadline has passed and whose run has not seen to it.
+// Where that run has closed, it takes the number one step on itself.
 func (p *Patrol) Nudge(ctx context.Context) (NudgeResult, error) {
 	var result NudgeResult
 	for _, state := range []sequence.State{sequence.Allocated, sequence.Abandoned} {
@@ -147,8 +151,8 @@ func (p *Patrol) Nudge(ctx context.Context) (NudgeResult, error) {
 			after = overdue[len(overdue)-1]
 		}
 	}
-	if result.Closed > 0 {
-		p.log.WarnContext(ctx, "numbers are overdue and their runs have closed; reset those runs in the Temporal UI", "numbers", result.Closed)
+	if result.Finished > 0 {
+		p.log.WarnContext(ctx, "numbers were overdue although their runs have closed; the patrol sees to them", "numbers", result.Finished)
 	}
 	return result, nil
 }
@@ -164,6 +168,9 @@ func (p *Patrol) nudge(ctx context.Context, numbers []sequence.Number, result *N
 		all.Go(func() {
 			defer func() { <-places }()
 			open, err := p.runs.Check(ctx, n)
+			if err == nil && !open {
+				err = p.finish(ctx, n)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -172,12 +179,42 @@ func (p *Patrol) nudge(ctx context.Context, numbers []sequence.Number, result *N
 			case open:
 				result.Woken++
 			default:
-				result.Closed++
+				result.Finished++
 			}
 		})
 	}
 	all.Wait()
 	return errors.Join(errs...)
+}
+
+// finish takes a number on whose run has closed: first by what the run was told, then to its window
+// or from its window into the pool. Every step is guarded by the row, as the run's own are.
+func (p *Patrol) finish(ctx context.Context, n sequence.Number) error {
+	told, err := p.runs.Commands(ctx, n)
+	if err != nil {
+		return err
+	}
+	var commands []sequence.Command
+	for _, c := range told {
+		kind, err := kindOf(c.Kind)
+		if err != nil {
+			return err
+		}
+		commands = append(commands, sequence.Command{Kind: kind, Ticket: n.Ticket(), BizKey: c.BizKey})
+	}
+	step := sequence.Check
+	if n.State == sequence.Abandoned {
+		step = sequence.Replay
+	}
+	decisions, err := p.ledger.Apply(ctx, append(commands, sequence.Command{Kind: step, Ticket: n.Ticket()}))
+	if err != nil {
+		return err
+	}
+	last := decisions[len(decisions)-1]
+	if last.Outcome == sequence.OutcomeReplayable || last.Outcome == sequence.OutcomeAlreadyReplayable {
+		return p.pool.Push(ctx, []sequence.Number{last.Number})
+	}
+	return nil
 }
 
 // RepoolResult counts what a round pushed again.

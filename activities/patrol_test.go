@@ -23,12 +23,15 @@ type beat struct {
 	held    map[string][]sequence.Number
 	overdue map[sequence.State][]sequence.Number
 	checked map[string]int
-	closed  map[string]bool
+	told    map[string][]activities.Command // by the closed runs
+	applied map[string][]sequence.Kind
 	pushed  map[string]int
 	away    bool
 }
 
 func (b *beat) Push(_ context.Context, numbers []sequence.Number) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.away {
 		return errors.New("connection refused")
 	}
@@ -41,6 +44,8 @@ func (b *beat) Push(_ context.Context, numbers []sequence.Number) error {
 func (b *beat) Remove(context.Context, []sequence.Number) error { return nil }
 
 func (b *beat) Apply(_ context.Context, commands []sequence.Command) ([]sequence.Decision, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	decisions := make([]sequence.Decision, len(commands))
 	for i, c := range commands {
 		if c.Kind == sequence.Repool {
@@ -48,6 +53,13 @@ func (b *beat) Apply(_ context.Context, commands []sequence.Command) ([]sequence
 				return nil, fmt.Errorf("the check of %s is moved before it was pushed", c.Ticket)
 			}
 			b.overdue[sequence.Replayable] = b.overdue[sequence.Replayable][1:]
+			continue
+		}
+		if told, ok := b.told[c.Ticket.SeqNo]; ok {
+			b.applied[c.Ticket.SeqNo] = append(b.applied[c.Ticket.SeqNo], c.Kind)
+			if c.Kind == sequence.Replay && len(told) == 0 {
+				decisions[i] = sequence.Decision{Outcome: sequence.OutcomeReplayable, Number: sequence.Number{SeqNo: c.Ticket.SeqNo}}
+			}
 			continue
 		}
 		if c.Kind != sequence.Recover || c.Lease <= 0 {
@@ -87,20 +99,25 @@ func (b *beat) Check(_ context.Context, n sequence.Number) (bool, error) {
 		return false, errors.New("connection refused")
 	}
 	b.checked[n.SeqNo]++
-	return !b.closed[n.SeqNo], nil
+	_, closed := b.told[n.SeqNo]
+	return !closed, nil
+}
+
+func (b *beat) Commands(_ context.Context, n sequence.Number) ([]activities.Command, error) {
+	return b.told[n.SeqNo], nil
 }
 
 func numbers(prefix string, count int) []sequence.Number {
 	all := make([]sequence.Number, count)
 	for i := range all {
-		all[i] = sequence.Number{ID: int64(i + 1), BizType: "ORDER", SeqNo: fmt.Sprintf("%s-%d", prefix, i+1), Life: 1}
+		all[i] = sequence.Number{State: sequence.Allocated, ID: int64(i + 1), BizType: "ORDER", SeqNo: fmt.Sprintf("%s-%d", prefix, i+1), Life: 1}
 	}
 	return all
 }
 
 func TestPatrol(t *testing.T) {
 	setup := func(b *beat) *testsuite.TestActivityEnvironment {
-		b.checked, b.pushed = map[string]int{}, map[string]int{}
+		b.checked, b.pushed, b.applied = map[string]int{}, map[string]int{}, map[string][]sequence.Kind{}
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
 		activities.NewPatrol(b, b, b, slog.New(slog.DiscardHandler)).Register(env)
@@ -118,15 +135,37 @@ func TestPatrol(t *testing.T) {
 	t.Run("wakes every overdue number once, page by page", func(t *testing.T) {
 		b := &beat{overdue: map[sequence.State][]sequence.Number{
 			sequence.Allocated: numbers("A", 1100), sequence.Abandoned: numbers("B", 3),
-		}, closed: map[string]bool{"B-2": true}}
+		}}
 		value, err := setup(b).ExecuteActivity(activities.NudgeName)
 		require.NoError(t, err)
 		var result activities.NudgeResult
 		require.NoError(t, value.Get(&result))
-		require.Equal(t, activities.NudgeResult{Woken: 1102, Closed: 1}, result)
+		require.Equal(t, activities.NudgeResult{Woken: 1103}, result)
 		for seqNo, times := range b.checked {
 			require.Equal(t, 1, times, seqNo)
 		}
+	})
+	t.Run("takes a number on whose run has closed, by what the run was told first", func(t *testing.T) {
+		abandoned := numbers("B", 2)
+		for i := range abandoned {
+			abandoned[i].State = sequence.Abandoned
+		}
+		b := &beat{
+			overdue: map[sequence.State][]sequence.Number{sequence.Allocated: numbers("A", 2), sequence.Abandoned: abandoned},
+			told: map[string][]activities.Command{
+				"A-1": nil, "A-2": {{Kind: "abandon"}, {Kind: "confirm", BizKey: "o-1"}}, "B-1": nil, "B-2": {{Kind: "confirm"}},
+			},
+		}
+		value, err := setup(b).ExecuteActivity(activities.NudgeName)
+		require.NoError(t, err)
+		var result activities.NudgeResult
+		require.NoError(t, value.Get(&result))
+		require.Equal(t, activities.NudgeResult{Finished: 4}, result)
+		require.Equal(t, map[string][]sequence.Kind{
+			"A-1": {sequence.Check}, "A-2": {sequence.Abandon, sequence.Confirm, sequence.Check},
+			"B-1": {sequence.Replay}, "B-2": {sequence.Confirm, sequence.Replay},
+		}, b.applied)
+		require.Equal(t, map[string]int{"B-1": 1}, b.pushed)
 	})
 	t.Run("pushes what has been free for a while, and moves its check after that", func(t *testing.T) {
 		b := &beat{overdue: map[sequence.State][]sequence.Number{sequence.Replayable: numbers("A", 1100)}}

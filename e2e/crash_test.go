@@ -62,6 +62,30 @@ func TestANumberWithoutARunIsFound(t *testing.T) {
 	require.Contains(t, summary, "DEMO D-999999, life 1")
 }
 
+// A run that was terminated leaves its row to the patrol (C30): in time, abandoned, and with a
+// confirm that it was sent and never read.
+func TestATerminatedRunsNumberIsSeenTo(t *testing.T) {
+	s := newStack(t)
+	terminate := func(ticket string) {
+		s.awaitRun(t, ticket)
+		require.NoError(t, s.client.TerminateWorkflow(t.Context(), ticket, "", "a test"))
+	}
+	silent, silentNo := s.next(t, "DEMO")
+	terminate(silent)
+	abandoned, abandonedNo := s.next(t, "DEMO")
+	terminate(abandoned)
+	require.Equal(t, "OUTCOME_ABANDONED", s.settle(t, "Abandon", abandoned), "the answer comes from the row")
+	told, toldNo := s.next(t, "DEMO")
+	s.awaitRun(t, told)
+	require.NoError(t, s.client.SignalWorkflow(t.Context(), told, "", workflows.SignalConfirm, workflows.CommandSignal{BizKey: "o-7"}))
+	terminate(told)
+
+	s.awaitState(t, "DEMO", silentNo, sequence.Replayable)
+	s.awaitState(t, "DEMO", abandonedNo, sequence.Replayable)
+	require.Equal(t, "o-7", s.awaitState(t, "DEMO", toldNo, sequence.Confirmed).BizKey)
+	s.closure(t)
+}
+
 // Free numbers that Redis forgot come back, once each (C53).
 func TestFreeNumbersThatThePoolLostComeBack(t *testing.T) {
 	s := newStack(t)

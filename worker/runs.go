@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/lacuna-seq/lacuna/activities"
 	"github.com/lacuna-seq/lacuna/sequence"
 	"github.com/lacuna-seq/lacuna/workflows"
 )
@@ -40,6 +41,24 @@ func (r runs) Check(ctx context.Context, n sequence.Number) (open bool, err erro
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// Commands reads the history of the run.
+func (r runs) Commands(ctx context.Context, n sequence.Number) ([]activities.Command, error) {
+	var commands []activities.Command
+	events := r.client.GetWorkflowHistory(ctx, n.Ticket().String(), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			return nil, fmt.Errorf("read the history of %s: %w", n.Ticket(), err)
+		}
+		if signal := event.GetWorkflowExecutionSignaledEventAttributes(); signal != nil {
+			if c, ok := workflows.ReadCommand(signal.GetSignalName(), signal.GetInput()); ok {
+				commands = append(commands, c)
+			}
+		}
+	}
+	return commands, nil
 }
 
 func (r runs) request(o client.StartWorkflowOptions, n sequence.Number) (*workflowservice.SignalWithStartWorkflowExecutionRequest, error) {

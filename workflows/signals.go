@@ -81,6 +81,20 @@ func (i *inbox) accept(kind sequence.Kind, payload converter.RawValue) {
 	i.commands = append(i.commands, activities.Command{Kind: kind.String(), BizKey: bizKey})
 }
 
+// ReadCommand reads a signal of a run's history as its run would have; false for one that is no
+// confirm or abandon, or malformed.
+func ReadCommand(signal string, input *commonpb.Payloads) (activities.Command, bool) {
+	if signal != SignalConfirm && signal != SignalAbandon {
+		return activities.Command{}, false
+	}
+	var payload *commonpb.Payload
+	if p := input.GetPayloads(); len(p) > 0 {
+		payload = p[0]
+	}
+	bizKey, ok := decode(payload)
+	return activities.Command{Kind: signal, BizKey: bizKey}, ok
+}
+
 // decode reads a CommandSignal; no payload at all, as typed in the UI, is an empty one.
 func decode(payload *commonpb.Payload) (bizKey string, ok bool) {
 	if payload == nil || len(payload.GetData()) == 0 {
