@@ -114,9 +114,6 @@ func initialiseMariaDB(ctx context.Context, b Binaries, config MariaDBConfig) er
 	if _, err := os.Stat(complete); err == nil {
 		return nil
 	}
-	if err := os.RemoveAll(config.data()); err != nil {
-		return fmt.Errorf("remove a half made data folder: %w", err)
-	}
 	args := []string{"--no-defaults", "--datadir=" + config.data(), "--user=" + osUser(), "--innodb-log-file-size=64M"}
 	program := b.MariaDBInstall
 	if program != "" {
@@ -124,10 +121,27 @@ func initialiseMariaDB(ctx context.Context, b Binaries, config MariaDBConfig) er
 	} else {
 		program, args = b.MariaDB, append(args, "--initialize-insecure")
 	}
-	if out, err := exec.CommandContext(ctx, program, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("initialise MariaDB's data folder %s: %w\n%s", config.data(), err, lastLines(out, 5))
+	// The bootstrap of a server is the one step here that depends on what else the machine is doing,
+	// so it has a second chance.
+	err := makeDataFolder(ctx, config, program, args)
+	if err != nil && ctx.Err() == nil {
+		err = makeDataFolder(ctx, config, program, args)
+	}
+	if err != nil {
+		return err
 	}
 	return os.WriteFile(complete, nil, 0o644)
+}
+
+func makeDataFolder(ctx context.Context, config MariaDBConfig, program string, args []string) error {
+	if err := os.RemoveAll(config.data()); err != nil {
+		return fmt.Errorf("remove a half made data folder: %w", err)
+	}
+	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("initialise MariaDB's data folder %s: %w\n%s", config.data(), err, lastLines(out, 40))
+	}
+	return nil
 }
 
 var versionPattern = regexp.MustCompile(`(\d+)\.(\d+)\.(\d+)(-MariaDB)?`)
