@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
@@ -27,6 +28,10 @@ const (
 	patrolPages   = 10
 	// nudgesAtOnce keeps the patrol from taking the server away from those who wait for it.
 	nudgesAtOnce = 8
+	// guessLimit is how long before the record of a hand-out its holder may have spoken: two leases,
+	// within which the record was written or its issuer stopped. What came before that was a guess,
+	// and settles nothing that somebody was given later.
+	guessLimit = 30 * time.Second
 )
 
 // PatrolLedger is what the patrol needs of the ledger; db/ledger says what each call means.
@@ -45,7 +50,13 @@ type Runs interface {
 	Check(ctx context.Context, n sequence.Number) (open bool, err error)
 	// Commands reads every confirm and abandon that the run of the number's present life was sent,
 	// oldest first: a run that was terminated may have accepted some that it never read.
-	Commands(ctx context.Context, n sequence.Number) ([]Command, error)
+	Commands(ctx context.Context, n sequence.Number) ([]ToldCommand, error)
+}
+
+// ToldCommand is a command of a run's history and when it came, by Temporal's clock.
+type ToldCommand struct {
+	Command
+	At time.Time
 }
 
 // Patrol is the activities of the net under every number.
@@ -196,6 +207,9 @@ func (p *Patrol) finish(ctx context.Context, n sequence.Number) error {
 	}
 	var commands []sequence.Command
 	for _, c := range told {
+		if c.At.Before(n.IssuedTime.Add(-guessLimit)) {
+			continue
+		}
 		kind, err := kindOf(c.Kind)
 		if err != nil {
 			return err

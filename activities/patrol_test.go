@@ -23,7 +23,7 @@ type beat struct {
 	held    map[string][]sequence.Number
 	overdue map[sequence.State][]sequence.Number
 	checked map[string]int
-	told    map[string][]activities.Command // by the closed runs
+	told    map[string][]activities.ToldCommand // by the closed runs
 	applied map[string][]sequence.Kind
 	pushed  map[string]int
 	away    bool
@@ -103,14 +103,20 @@ func (b *beat) Check(_ context.Context, n sequence.Number) (bool, error) {
 	return !closed, nil
 }
 
-func (b *beat) Commands(_ context.Context, n sequence.Number) ([]activities.Command, error) {
+func (b *beat) Commands(_ context.Context, n sequence.Number) ([]activities.ToldCommand, error) {
 	return b.told[n.SeqNo], nil
+}
+
+var issued = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
+
+func told(kind string, at time.Time) activities.ToldCommand {
+	return activities.ToldCommand{Command: activities.Command{Kind: kind}, At: at}
 }
 
 func numbers(prefix string, count int) []sequence.Number {
 	all := make([]sequence.Number, count)
 	for i := range all {
-		all[i] = sequence.Number{State: sequence.Allocated, ID: int64(i + 1), BizType: "ORDER", SeqNo: fmt.Sprintf("%s-%d", prefix, i+1), Life: 1}
+		all[i] = sequence.Number{State: sequence.Allocated, IssuedTime: issued, ID: int64(i + 1), BizType: "ORDER", SeqNo: fmt.Sprintf("%s-%d", prefix, i+1), Life: 1}
 	}
 	return all
 }
@@ -152,8 +158,10 @@ func TestPatrol(t *testing.T) {
 		}
 		b := &beat{
 			overdue: map[sequence.State][]sequence.Number{sequence.Allocated: numbers("A", 2), sequence.Abandoned: abandoned},
-			told: map[string][]activities.Command{
-				"A-1": nil, "A-2": {{Kind: "abandon"}, {Kind: "confirm", BizKey: "o-1"}}, "B-1": nil, "B-2": {{Kind: "confirm"}},
+			told: map[string][]activities.ToldCommand{
+				"A-1": {told("confirm", issued.Add(-time.Hour))}, // a guess, long before the number was handed out
+				"A-2": {told("abandon", issued), told("confirm", issued.Add(time.Second))},
+				"B-1": {}, "B-2": {told("confirm", issued.Add(-time.Second))}, // its record came late
 			},
 		}
 		value, err := setup(b).ExecuteActivity(activities.NudgeName)

@@ -44,8 +44,8 @@ func (r runs) Check(ctx context.Context, n sequence.Number) (open bool, err erro
 }
 
 // Commands reads the history of the run.
-func (r runs) Commands(ctx context.Context, n sequence.Number) ([]activities.Command, error) {
-	var commands []activities.Command
+func (r runs) Commands(ctx context.Context, n sequence.Number) ([]activities.ToldCommand, error) {
+	var commands []activities.ToldCommand
 	events := r.client.GetWorkflowHistory(ctx, n.Ticket().String(), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
@@ -54,7 +54,7 @@ func (r runs) Commands(ctx context.Context, n sequence.Number) ([]activities.Com
 		}
 		if signal := event.GetWorkflowExecutionSignaledEventAttributes(); signal != nil {
 			if c, ok := workflows.ReadCommand(signal.GetSignalName(), signal.GetInput()); ok {
-				commands = append(commands, c)
+				commands = append(commands, activities.ToldCommand{Command: c, At: event.GetEventTime().AsTime()})
 			}
 		}
 	}
