@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -31,11 +29,12 @@ type Spec struct {
 // Child is one running process, in a process group of its own, so that a terminal's Ctrl-C does
 // not reach it before its parent has decided. It does not survive its parent.
 type Child struct {
-	spec Spec
-	cmd  *exec.Cmd
-	done chan struct{}
-	exit error // of os/exec
-	err  error // for people
+	spec   Spec
+	cmd    *exec.Cmd
+	logged int64 // how much of the log is an earlier child's
+	done   chan struct{}
+	exit   error // of os/exec
+	err    error // for people
 }
 
 // Start runs a child. It is up as a process when Start returns, not necessarily ready.
@@ -45,13 +44,15 @@ func Start(spec Spec) (*Child, error) {
 	c.cmd.Dir, c.cmd.Env = spec.Dir, append(os.Environ(), spec.Env...)
 	c.cmd.SysProcAttr = childAttributes()
 	c.cmd.Stdout, c.cmd.Stderr = spec.Output, spec.Output
-	var log *os.File
 	if spec.Output == nil {
-		var err error
-		if log, err = os.OpenFile(spec.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err != nil {
+		log, err := os.OpenFile(spec.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
 			return nil, fmt.Errorf("start %s: open its log: %w", spec.Name, err)
 		}
 		defer log.Close() //nolint:errcheck // the child has its own handle
+		if c.logged, err = log.Seek(0, io.SeekEnd); err != nil {
+			return nil, fmt.Errorf("start %s: measure its log: %w", spec.Name, err)
+		}
 		c.cmd.Stdout, c.cmd.Stderr = log, log
 	}
 	if err := onSpawner(c.cmd.Start); err != nil {
@@ -59,7 +60,7 @@ func Start(spec Spec) (*Child, error) {
 	}
 	go func() {
 		c.exit = c.cmd.Wait()
-		c.err = fmt.Errorf("%s%s", c.ending(), c.lastWords())
+		c.err = errors.New(c.ending() + c.lastWords())
 		close(c.done)
 	}()
 	return c, nil
@@ -130,14 +131,10 @@ func (c *Child) signal(s syscall.Signal) { _ = c.cmd.Process.Signal(s) }
 func (c *Child) ending() string { return fmt.Sprintf("%s ended (%s)", c.spec.Name, c.cmd.ProcessState) }
 
 func (c *Child) lastWords() string {
-	if c.spec.Log == "" {
-		return ""
+	if words := c.LogTail(5); words != "" {
+		return fmt.Sprintf(", last lines of %s:\n%s", c.spec.Log, words)
 	}
-	out, err := os.ReadFile(c.spec.Log)
-	if err != nil || len(out) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", last lines of %s:\n%s", c.spec.Log, lastLines(out, 5))
+	return ""
 }
 
 // AwaitReady asks ready until it answers, the child ends or ctx does; then the child is killed.
@@ -146,7 +143,7 @@ func (c *Child) AwaitReady(ctx context.Context, ready func(context.Context) erro
 	defer tick.Stop()
 	for {
 		err := ready(ctx)
-		if err == nil {
+		if err == nil && c.Err() == nil {
 			return nil
 		}
 		select {
@@ -158,22 +155,4 @@ func (c *Child) AwaitReady(ctx context.Context, ready func(context.Context) erro
 		case <-tick.C:
 		}
 	}
-}
-
-// A child dies with the thread that started it, so all are started from one thread that stays.
-var spawner = sync.OnceValue(func() chan func() {
-	work := make(chan func())
-	go func() {
-		runtime.LockOSThread()
-		for f := range work {
-			f()
-		}
-	}()
-	return work
-})
-
-func onSpawner(f func() error) error {
-	result := make(chan error)
-	spawner() <- func() { result <- f() }
-	return <-result
 }

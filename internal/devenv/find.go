@@ -7,21 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/lacuna-seq/lacuna/internal/wait"
 )
-
-// TemporalVersion is the CLI that is built where none is found. It brings the development
-// server, the UI and the operators' command line in one.
-const TemporalVersion = "v1.5.1"
-
-const temporalModule = "github.com/temporalio/cli/cmd/temporal@" + TemporalVersion
-
-// debianPackages hold MariaDB's and Redis's binaries. redis-tools has the server's binary under
-// the name redis-check-rdb and, unlike redis-server, starts no service.
-var debianPackages = []string{"mariadb-server-core", "mariadb-client-core", "redis-tools"}
 
 // Binaries are the programs that the servers run from.
 type Binaries struct {
@@ -38,22 +28,25 @@ type Report func(format string, args ...any)
 // where it may, the Temporal CLI by go install into dir/bin. dir is the project's .dev folder.
 // Several processes may call it at once. Where it cannot install, the error says what to run.
 func Find(ctx context.Context, dir string, report Report) (Binaries, error) {
-	bin := filepath.Join(dir, "bin")
+	bin, err := filepath.Abs(filepath.Join(dir, "bin"))
+	if err != nil {
+		return Binaries{}, fmt.Errorf("find the folder for binaries: %w", err)
+	}
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		return Binaries{}, fmt.Errorf("make the folder for binaries: %w", err)
 	}
-	unlock, err := lockFile(filepath.Join(bin, ".lock"))
+	unlock, err := lockFile(ctx, filepath.Join(bin, ".lock"), report)
 	if err != nil {
 		return Binaries{}, err
 	}
 	defer unlock()
 	b := look(bin)
-	if b.MariaDB == "" || b.Redis == "" {
+	if !b.stores() {
 		if err := installPackages(ctx, report); err != nil {
 			return Binaries{}, err
 		}
-		if b = look(bin); b.MariaDB == "" || b.Redis == "" {
-			return Binaries{}, missing("the packages were installed and hold no mariadbd or redis-server")
+		if b = look(bin); !b.stores() {
+			return Binaries{}, missing("the packages were installed and hold no mariadbd, mariadb-install-db or redis-server")
 		}
 	}
 	if b.Temporal == "" {
@@ -65,6 +58,14 @@ func Find(ctx context.Context, dir string, report Report) (Binaries, error) {
 	return b, nil
 }
 
+// stores says whether both stores can be run.
+func (b Binaries) stores() bool {
+	return b.MariaDB != "" && b.Redis != "" && (b.MariaDBInstall != "" || b.isMySQL())
+}
+
+// isMySQL goes by the name: MariaDB has its own since 10.5, which is looked for first.
+func (b Binaries) isMySQL() bool { return filepath.Base(b.MariaDB) == "mysqld" }
+
 // look finds what is there: on PATH, in the places where Debian and Homebrew put servers, in bin.
 func look(bin string) Binaries {
 	b := Binaries{
@@ -73,14 +74,15 @@ func look(bin string) Binaries {
 		Redis:          which(bin, "redis-server"),
 		Temporal:       which(bin, "temporal"),
 	}
-	if filepath.Base(b.MariaDB) == "mysqld" {
+	if b.isMySQL() {
 		b.MariaDBInstall = ""
 	}
 	if b.Redis == "" {
 		if check := which(bin, "redis-check-rdb"); check != "" {
 			// One binary serves both names and looks at the one it was called by.
 			link := filepath.Join(bin, "redis-server")
-			if err := os.Symlink(check, link); err == nil || errors.Is(err, os.ErrExist) {
+			_ = os.Remove(link) // what is there leads nowhere, or it had been found
+			if err := os.Symlink(check, link); err == nil {
 				b.Redis = link
 			}
 		}
@@ -122,104 +124,28 @@ func goBin() string {
 	return filepath.Join(home, "go", "bin")
 }
 
-func installPackages(ctx context.Context, report Report) error {
-	if _, err := exec.LookPath("apt-get"); err != nil {
-		return missing("there is no apt-get here to install them with")
-	}
-	if os.Geteuid() != 0 {
-		return missing("only root may install them")
-	}
-	report("installing %s", strings.Join(debianPackages, ", "))
-	// An update that fails, e.g. beside another one, matters only where the install fails too.
-	updated, updateErr := command(ctx, "apt-get", "update", "-qq").CombinedOutput()
-	packages := make([]string, len(debianPackages))
-	for i, name := range debianPackages {
-		packages[i] = packageName(ctx, name)
-	}
-	install := append([]string{"install", "-qq", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=300"}, packages...)
-	if out, err := command(ctx, "apt-get", install...).CombinedOutput(); err != nil {
-		if updateErr != nil {
-			out = append(out, updated...)
-		}
-		return fmt.Errorf("apt-get %s: %w\n%s", strings.Join(install, " "), err, lastLines(out, 8))
-	}
-	return nil
-}
-
-// packageName is the name of a package on this release: itself, or itself with a version, as in
-// mariadb-server-core-10.6.
-func packageName(ctx context.Context, name string) string {
-	out, err := command(ctx, "apt-cache", "search", "--names-only", "^"+name+"(-[0-9.]+)?$").Output()
-	if err != nil {
-		return name
-	}
-	found := name
-	for line := range strings.Lines(string(out)) {
-		candidate, _, _ := strings.Cut(line, " ")
-		if candidate == name {
-			return name
-		}
-		found = candidate
-	}
-	return found
-}
-
-func buildTemporal(ctx context.Context, bin string, report Report) error {
-	if _, err := exec.LookPath("go"); err != nil {
-		return errors.New("the Temporal CLI is missing, and so is Go to build it with: install Go from https://go.dev/dl")
-	}
-	report("building the Temporal CLI %s; the first time takes minutes", TemporalVersion)
-	cmd := command(ctx, "go", "install", temporalModule)
-	cmd.Env = append(os.Environ(), "GOBIN="+bin, "GOFLAGS=")
-	done := make(chan struct{})
-	go func() {
-		begun, tick := time.Now(), time.NewTicker(20*time.Second)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				report("still building the Temporal CLI (%s)", time.Since(begun).Round(time.Second))
-			case <-done:
-				return
-			}
-		}
-	}()
-	out, err := cmd.CombinedOutput()
-	close(done)
-	if err != nil {
-		return fmt.Errorf("go install %s: %w\n%s", temporalModule, err, lastLines(out, 5))
-	}
-	return nil
-}
-
-func missing(why string) error {
-	hint := "Debian or Ubuntu: sudo apt-get update && sudo apt-get install --no-install-recommends " + strings.Join(debianPackages, " ")
-	if runtime.GOOS == "darwin" {
-		hint = "macOS: brew install mariadb redis"
-	}
-	return fmt.Errorf("MariaDB (or MySQL) and Redis are missing, and %s. %s", why, hint)
-}
-
-func command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	return cmd
-}
-
-// lockFile takes an exclusive lock that other processes respect, and gives its release.
-func lockFile(path string) (unlock func(), err error) {
+// lockFile takes an exclusive lock that other processes respect, and gives its release. It ends
+// with its process at the latest.
+func lockFile(ctx context.Context, path string, report Report) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of the folder for binaries: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+	begun, said := time.Now(), false
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = f.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+		}
+		if !said && time.Since(begun) > 2*time.Second {
+			report("waiting for another process that installs (it holds %s)", path)
+			said = true
+		}
+		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
+			return nil, errors.Join(fmt.Errorf("wait for %s: %w", path, err), f.Close())
+		}
 	}
-	return func() { _ = f.Close() }, nil
-}
-
-// lastLines is the end of what a program printed.
-func lastLines(out []byte, n int) string {
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }

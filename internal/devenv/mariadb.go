@@ -1,13 +1,13 @@
 package devenv
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,11 +27,12 @@ type MariaDBConfig struct {
 
 // MariaDB is a running server.
 type MariaDB struct {
-	*Child
+	*Server
 	config MariaDBConfig
 }
 
-// mariadbUser owns the databases; the server's root has no password and no network.
+// mariadbUser owns the databases. The server's root has no password and comes by the socket in the
+// data folder only.
 const mariadbUser = "lacuna"
 
 // StartMariaDB initialises the data folder where it is new, runs the server, and returns when it answers.
@@ -44,35 +45,123 @@ func StartMariaDB(ctx context.Context, b Binaries, config MariaDBConfig) (*Maria
 		return nil, err
 	}
 	config.Dir = dir
-	if err := initialiseMariaDB(ctx, b, config); err != nil {
+	if err := config.initialise(ctx, b); err != nil {
 		return nil, err
 	}
-	child, err := Start(Spec{Name: "MariaDB", Path: b.MariaDB, Log: config.log(), Args: append([]string{
-		"--no-defaults", "--datadir=" + config.data(), "--port=" + strconv.Itoa(config.Port), "--bind-address=127.0.0.1",
-		"--socket=" + config.socket(), "--pid-file=" + filepath.Join(config.Dir, "pid"), "--user=" + osUser(),
-		"--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=256M", "--innodb-log-file-size=64M",
-		"--max-connections=500", "--skip-log-bin", "--skip-name-resolve", "--init-file=" + filepath.Join(config.Dir, "init.sql"),
-	}, config.Args...)})
+	spec := Spec{Name: "MariaDB", Path: b.MariaDB, Args: config.args(), Dir: config.Dir, Log: filepath.Join(config.Dir, "log")}
+	server, err := startServer(ctx, spec, config.Port, config.ping)
 	if err != nil {
 		return nil, err
 	}
-	m := &MariaDB{Child: child, config: config}
-	if err := child.AwaitReady(ctx, m.ping); err != nil {
-		return nil, fmt.Errorf("%w\n(data folder %s; `make clean-dev` forgets it)", err, config.Dir)
-	}
-	return m, nil
+	return &MariaDB{Server: server, config: config}, nil
 }
 
-func (c MariaDBConfig) data() string { return filepath.Join(c.Dir, "data") }
-func (c MariaDBConfig) log() string  { return filepath.Join(c.Dir, "log") }
+func (c MariaDBConfig) data() string    { return filepath.Join(c.Dir, "data") }
+func (c MariaDBConfig) pidFile() string { return filepath.Join(c.Dir, "pid") }
 
-// socket is relative to the data folder: a socket's path may have 107 bytes.
-func (c MariaDBConfig) socket() string { return "mariadb.sock" }
+// initFile runs at every start.
+func (c MariaDBConfig) initFile() string { return filepath.Join(c.Dir, "init.sql") }
+
+// tmp is the folder of temporary tables. A server that starts removes the tables that it finds
+// there, another server's too, so each has a folder of its own.
+func (c MariaDBConfig) tmp() string { return filepath.Join(c.Dir, "tmp") }
+
+// args are the server's command line. The socket's path is relative to the data folder, since it
+// may have 107 bytes; "loose" options are unknown to some of the servers.
+func (c MariaDBConfig) args() []string {
+	return slices.Concat([]string{
+		"--no-defaults", "--datadir=" + c.data(), "--tmpdir=" + c.tmp(), "--pid-file=" + c.pidFile(), "--init-file=" + c.initFile(),
+		"--port=" + strconv.Itoa(c.Port), "--bind-address=127.0.0.1", "--socket=mariadb.sock", "--skip-name-resolve", "--loose-mysqlx=0",
+		"--innodb-flush-log-at-trx-commit=1", "--skip-log-bin", "--loose-log-warnings=1",
+		"--innodb-buffer-pool-size=256M", "--loose-innodb-log-file-size=64M", "--max-connections=500",
+	}, asRoot(), c.Args)
+}
+
+// asRoot lets a server that root starts run as root, which it refuses otherwise.
+func asRoot() []string {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return []string{"--user=root"}
+}
+
+// initialise makes the data folder, unless it is there. One that was left half made is made anew.
+func (c MariaDBConfig) initialise(ctx context.Context, b Binaries) error {
+	if err := os.MkdirAll(c.tmp(), 0o755); err != nil {
+		return fmt.Errorf("make MariaDB's folder: %w", err)
+	}
+	if err := os.WriteFile(c.initFile(), []byte(c.initSQL()), 0o600); err != nil {
+		return fmt.Errorf("write MariaDB's init file: %w", err)
+	}
+	complete := filepath.Join(c.Dir, "initialised")
+	if _, err := os.Stat(complete); err == nil {
+		return nil
+	}
+	if err := os.RemoveAll(c.data()); err != nil {
+		return fmt.Errorf("remove a half made data folder: %w", err)
+	}
+	args := append([]string{"--no-defaults", "--datadir=" + c.data(), "--tmpdir=" + c.tmp(), "--loose-innodb-log-file-size=64M"}, asRoot()...)
+	program := b.MariaDBInstall
+	if program != "" {
+		args = append(args, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
+	} else {
+		program, args = b.MariaDB, append(args, "--initialize-insecure")
+	}
+	if out, err := command(ctx, program, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("initialise MariaDB's data folder %s: %w\n%s", c.data(), err, lastLines(complaints(out), 20))
+	}
+	return os.WriteFile(complete, nil, 0o644)
+}
+
+// complaints leaves out what the program says besides its errors, where it says any.
+func complaints(out []byte) []byte {
+	var found []byte
+	for line := range bytes.Lines(out) {
+		if bytes.Contains(line, []byte("ERROR")) {
+			found = append(found, line...)
+		}
+	}
+	if found == nil {
+		return out
+	}
+	return found
+}
+
+// initSQL makes the password follow the settings, and takes from root what the network reaches.
+func (c MariaDBConfig) initSQL() string {
+	user := "'" + mariadbUser + "'@'127.0.0.1'"
+	password := "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`, "\n", `\n`).Replace(c.Password) + "'"
+	return strings.Join([]string{
+		"CREATE USER IF NOT EXISTS " + user,
+		"ALTER USER " + user + " IDENTIFIED BY " + password,
+		"GRANT ALL ON *.* TO " + user + " WITH GRANT OPTION",
+		"DROP USER IF EXISTS 'root'@'127.0.0.1', 'root'@'::1'",
+	}, ";\n") + ";\n"
+}
+
+// ping asks who answers, too: it may be another server, that took the port first.
+func (c MariaDBConfig) ping(ctx context.Context, _ *Child) error {
+	db, err := sql.Open("mysql", c.dsn(""))
+	if err != nil {
+		return err
+	}
+	defer db.Close() //nolint:errcheck // a connection of one statement
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	var pidFile string
+	err = db.QueryRowContext(ctx, "SELECT @@pid_file").Scan(&pidFile)
+	if err == nil && pidFile != c.pidFile() {
+		err = fmt.Errorf("another server answers on port %d", c.Port)
+	}
+	return err
+}
+
+func (c MariaDBConfig) dsn(database string) string {
+	return fmt.Sprintf("%s:%s@tcp(%s)/%s", mariadbUser, c.Password, Address(c.Port), database)
+}
 
 // DSN names a database of the server, for go-sql-driver.
-func (m *MariaDB) DSN(database string) string {
-	return fmt.Sprintf("%s:%s@tcp(%s)/%s", mariadbUser, m.config.Password, Address(m.config.Port), database)
-}
+func (m *MariaDB) DSN(database string) string { return m.config.dsn(database) }
 
 // CreateDatabase makes a database where it is missing.
 func (m *MariaDB) CreateDatabase(ctx context.Context, name string) error {
@@ -85,99 +174,4 @@ func (m *MariaDB) CreateDatabase(ctx context.Context, name string) error {
 		return fmt.Errorf("create database %s: %w", name, err)
 	}
 	return nil
-}
-
-func (m *MariaDB) ping(ctx context.Context) error {
-	db, err := sql.Open("mysql", m.DSN(""))
-	if err != nil {
-		return err
-	}
-	defer db.Close() //nolint:errcheck // a connection of one statement
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	return db.PingContext(ctx)
-}
-
-// initialiseMariaDB makes the data folder, unless it is there. A folder that was left half made
-// is made anew.
-func initialiseMariaDB(ctx context.Context, b Binaries, config MariaDBConfig) error {
-	complete := filepath.Join(config.Dir, "initialised")
-	if err := os.MkdirAll(config.Dir, 0o755); err != nil {
-		return fmt.Errorf("make MariaDB's folder: %w", err)
-	}
-	// The init file runs at every start: the password follows the settings.
-	init := fmt.Sprintf("CREATE USER IF NOT EXISTS '%[1]s'@'127.0.0.1' IDENTIFIED BY '%[2]s';\n"+
-		"ALTER USER '%[1]s'@'127.0.0.1' IDENTIFIED BY '%[2]s';\nGRANT ALL ON *.* TO '%[1]s'@'127.0.0.1' WITH GRANT OPTION;\n", mariadbUser, config.Password)
-	if err := os.WriteFile(filepath.Join(config.Dir, "init.sql"), []byte(init), 0o600); err != nil {
-		return fmt.Errorf("write MariaDB's init file: %w", err)
-	}
-	if _, err := os.Stat(complete); err == nil {
-		return nil
-	}
-	args := []string{"--no-defaults", "--datadir=" + config.data(), "--user=" + osUser(), "--innodb-log-file-size=64M"}
-	program := b.MariaDBInstall
-	if program != "" {
-		args = append(args, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
-	} else {
-		program, args = b.MariaDB, append(args, "--initialize-insecure")
-	}
-	// The bootstrap of a server is the one step here that depends on what else the machine is doing,
-	// so it has a second chance.
-	err := makeDataFolder(ctx, config, program, args)
-	if err != nil && ctx.Err() == nil {
-		err = makeDataFolder(ctx, config, program, args)
-	}
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(complete, nil, 0o644)
-}
-
-func makeDataFolder(ctx context.Context, config MariaDBConfig, program string, args []string) error {
-	if err := os.RemoveAll(config.data()); err != nil {
-		return fmt.Errorf("remove a half made data folder: %w", err)
-	}
-	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("initialise MariaDB's data folder %s: %w\n%s", config.data(), err, lastLines(out, 40))
-	}
-	return nil
-}
-
-var versionPattern = regexp.MustCompile(`(\d+)\.(\d+)\.(\d+)(-MariaDB)?`)
-
-// checkMariaDBVersion refuses servers without SKIP LOCKED, JSON_TABLE or enforced CHECKs.
-func checkMariaDBVersion(ctx context.Context, path string) error {
-	out, err := exec.CommandContext(ctx, path, "--no-defaults", "--version").Output()
-	if err != nil {
-		return fmt.Errorf("ask %s for its version: %w", path, err)
-	}
-	found := versionPattern.FindStringSubmatch(string(out))
-	if found == nil {
-		return fmt.Errorf("%s does not tell its version: %q", path, strings.TrimSpace(string(out)))
-	}
-	need, have := "8.0.16", versionNumber(found[1:4])
-	if found[4] != "" {
-		need = "10.6.0"
-	}
-	if have < versionNumber(strings.Split(need, ".")) {
-		return fmt.Errorf("%s is version %s; MySQL 8.0.16 or MariaDB 10.6 is needed", path, found[0])
-	}
-	return nil
-}
-
-func versionNumber(parts []string) (n int) {
-	for _, part := range parts {
-		i, _ := strconv.Atoi(part) // the pattern lets digits through only
-		n = n*1000 + i
-	}
-	return n
-}
-
-// osUser is who the server runs as. Asked by root it refuses to run as root unless told so.
-func osUser() string {
-	if os.Geteuid() == 0 {
-		return "root"
-	}
-	return os.Getenv("USER")
 }

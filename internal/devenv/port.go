@@ -1,12 +1,17 @@
 package devenv
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"strconv"
 	"sync"
+	"syscall"
 )
+
+// ErrPortInUse is why a server was not started: its port is another's.
+var ErrPortInUse = errors.New("somebody else listens there")
 
 // Ports that FreePort chooses from: below those that systems give to outgoing connections, which
 // could take a port between its choice and its use.
@@ -32,11 +37,21 @@ func FreePort() (int, error) {
 	return 0, fmt.Errorf("find a free port: none of 1,000 between %d and %d is free", firstFreePort, lastFreePort)
 }
 
-// CheckPort returns an error that names who wants the port and how to move it, when it is in use.
+// CheckPort returns an ErrPortInUse that names who wants the port and the setting that moves it.
 func CheckPort(name string, port int, setting string) error {
+	if err := checkPort(name, port); err != nil {
+		return fmt.Errorf("%w; stop it, or choose another port with %s", err, setting)
+	}
+	return nil
+}
+
+func checkPort(name string, port int) error {
 	l, err := net.Listen("tcp", Address(port))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = ErrPortInUse
+	}
 	if err != nil {
-		return fmt.Errorf("port %d, which %s needs, is in use: stop what listens there, or choose another with %s", port, name, setting)
+		return fmt.Errorf("port %d, which %s needs, is not free: %w", port, name, err)
 	}
 	return l.Close()
 }

@@ -89,19 +89,24 @@ func (s *Supervisor) keep(c *supervised) {
 	}
 }
 
+// again starts a child that ended. A start that fails counts as one more end.
 func (s *Supervisor) again(c *supervised) error {
-	now := time.Now()
-	c.ended = slices.DeleteFunc(c.ended, func(t time.Time) bool { return now.Sub(t) > time.Minute })
-	if c.ended = append(c.ended, now); len(c.ended) > maxRestarts {
-		return fmt.Errorf("%s ended %d times within a minute: %w", c.child.Name(), len(c.ended), c.child.Err())
+	name, end := c.child.Name(), c.child.Err()
+	for why := c.child.ending(); ; why = end.Error() {
+		now := time.Now()
+		c.ended = slices.DeleteFunc(c.ended, func(t time.Time) bool { return now.Sub(t) > time.Minute })
+		if c.ended = append(c.ended, now); len(c.ended) > maxRestarts {
+			return fmt.Errorf("%s ended %d times within a minute: %w", name, len(c.ended), end)
+		}
+		s.report("%s; starting it again", why)
+		child, err := c.start(s.ctx)
+		if err == nil {
+			c.child = child
+			return nil
+		}
+		if s.ctx.Err() != nil {
+			return nil // it is being stopped
+		}
+		end = fmt.Errorf("start %s again: %w", name, err)
 	}
-	s.report("%s; starting it again", c.child.ending())
-	child, err := c.start(s.ctx)
-	if err != nil {
-		return fmt.Errorf("start %s again: %w", c.child.Name(), err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.child = child
-	return nil
 }

@@ -3,7 +3,6 @@ package devenv
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -28,7 +27,7 @@ type TemporalConfig struct {
 
 // Temporal is a running development server with the namespace "default".
 type Temporal struct {
-	*Child
+	*Server
 	config TemporalConfig
 }
 
@@ -37,40 +36,61 @@ const TemporalNamespace = "default"
 
 // StartTemporal runs the server and returns when its namespace answers.
 func StartTemporal(ctx context.Context, b Binaries, config TemporalConfig) (*Temporal, error) {
+	if err := checkTemporalVersion(ctx, b.Temporal); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(config.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make Temporal's folder: %w", err)
 	}
-	args := []string{"server", "start-dev", "--ip", "127.0.0.1", "--port", strconv.Itoa(config.Port),
-		"--namespace", TemporalNamespace, "--log-level", "error", "--log-format", "pretty"}
-	for _, name := range config.SearchAttributes {
-		args = append(args, "--search-attribute", name+"=Keyword")
-	}
-	if config.UIPort == 0 {
-		args = append(args, "--headless")
-	} else {
-		args = append(args, "--ui-port", strconv.Itoa(config.UIPort))
-	}
-	if config.Persist {
-		// These two pragmas double the server's speed, and a killed process loses nothing by them.
-		args = append(args, "--db-filename", filepath.Join(config.Dir, "temporal.db"),
-			"--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=normal")
-	}
-	child, err := Start(Spec{Name: "Temporal", Path: b.Temporal, Args: args, Log: filepath.Join(config.Dir, "log")})
+	spec := Spec{Name: "Temporal", Path: b.Temporal, Args: config.args(), Dir: config.Dir, Log: filepath.Join(config.Dir, "log")}
+	server, err := startServer(ctx, spec, config.Port, config.ping)
 	if err != nil {
 		return nil, err
 	}
-	t := &Temporal{Child: child, config: config}
-	if err := child.AwaitReady(ctx, t.ping); err != nil {
-		return nil, fmt.Errorf("%w\n(data folder %s; `make clean-dev` forgets it)", err, config.Dir)
+	return &Temporal{Server: server, config: config}, nil
+}
+
+// args are the server's command line; its database is in the folder that it runs in.
+func (c TemporalConfig) args() []string {
+	args := []string{"server", "start-dev", "--ip", "127.0.0.1", "--port", strconv.Itoa(c.Port),
+		"--namespace", TemporalNamespace, "--log-level", "error", "--log-format", "pretty"}
+	for _, name := range c.SearchAttributes {
+		args = append(args, "--search-attribute", name+"=Keyword")
 	}
-	return t, nil
+	if c.UIPort == 0 {
+		args = append(args, "--headless")
+	} else {
+		args = append(args, "--ui-port", strconv.Itoa(c.UIPort))
+	}
+	if c.Persist {
+		// These two pragmas double the server's speed, and a killed process loses nothing by them.
+		args = append(args, "--db-filename", "temporal.db",
+			"--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=normal")
+	}
+	return args
+}
+
+// ping asks for what a client needs: the namespace, counted by its last search attribute, which is
+// the last thing to be there.
+func (c TemporalConfig) ping(ctx context.Context, _ *Child) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	quiet := log.NewStructuredLogger(slog.New(slog.DiscardHandler))
+	t, err := client.DialContext(ctx, client.Options{HostPort: Address(c.Port), Namespace: TemporalNamespace, Logger: quiet})
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	query := ""
+	if n := len(c.SearchAttributes); n > 0 {
+		query = c.SearchAttributes[n-1] + ` = "none"`
+	}
+	_, err = t.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: TemporalNamespace, Query: query})
+	return err
 }
 
 // Config is what the server was started with, and can be started with again.
 func (t *Temporal) Config() TemporalConfig { return t.config }
-
-// Address is the server's frontend.
-func (t *Temporal) Address() string { return Address(t.config.Port) }
 
 // UIURL is the address of the server's UI; empty without one.
 func (t *Temporal) UIURL() string {
@@ -78,23 +98,4 @@ func (t *Temporal) UIURL() string {
 		return ""
 	}
 	return "http://" + Address(t.config.UIPort)
-}
-
-// ping asks for what a client needs: the namespace, readable by a list.
-func (t *Temporal) ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	c, err := client.DialContext(ctx, client.Options{
-		HostPort: t.Address(), Namespace: TemporalNamespace, Logger: log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil))),
-	})
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	query := ""
-	if len(t.config.SearchAttributes) > 0 { // the last one to be there
-		query = t.config.SearchAttributes[len(t.config.SearchAttributes)-1] + ` = "none"`
-	}
-	_, err = c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: TemporalNamespace, Query: query})
-	return err
 }
