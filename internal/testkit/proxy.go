@@ -2,12 +2,17 @@ package testkit
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lacuna-seq/lacuna/internal/wait"
 )
 
 // Wire stands between clients and a server on loopback and breaks what it is told to.
@@ -15,12 +20,14 @@ type Wire struct {
 	listener net.Listener
 	target   string
 
-	mu      sync.Mutex
-	conns   map[net.Conn]bool
-	refuse  bool
-	deaf    bool
-	answers string // replies to requests with this text are lost
-	dropped int
+	mu     sync.Mutex
+	conns  map[net.Conn]bool
+	refuse bool
+	mute   bool          // every reply is lost
+	muted  string        // replies to requests with this text are lost; empty: none
+	delay  time.Duration // of every reply
+	opened int
+	lost   int
 }
 
 // Proxy opens a wire to the target address; clients connect to its Address.
@@ -29,8 +36,10 @@ func Proxy(t testing.TB, target string) *Wire {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	w := &Wire{listener: listener, target: target, conns: map[net.Conn]bool{}}
-	go w.accept()
+	ctx, cancel := context.WithCancel(context.Background()) // other cleanups may still need the wire
+	go w.accept(ctx)
 	t.Cleanup(func() {
+		cancel()
 		_ = listener.Close()
 		w.Cut()
 	})
@@ -40,7 +49,7 @@ func Proxy(t testing.TB, target string) *Wire {
 // Address is where clients connect.
 func (w *Wire) Address() string { return w.listener.Addr().String() }
 
-// Refuse makes the wire refuse new connections, or accept them again. Open ones stay; see Cut.
+// Refuse makes the wire break new connections at once, or pass them on again. Open ones stay; see Cut.
 func (w *Wire) Refuse(refuse bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,86 +70,117 @@ func (w *Wire) Cut() {
 func (w *Wire) LoseReplies(lose bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.deaf = lose
+	w.mute = lose
 }
 
-// LoseRepliesTo does so only with the replies to requests that contain the text, e.g. "COMMIT"; the
+// LoseRepliesTo does so with the replies to requests that contain the text, e.g. "COMMIT"; the
 // empty text ends it.
 func (w *Wire) LoseRepliesTo(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.answers = text
+	w.muted = text
+}
+
+// Delay holds every reply back for d, in order; 0 ends it.
+func (w *Wire) Delay(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.delay = d
+}
+
+// Opened counts the connections that reached the target.
+func (w *Wire) Opened() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.opened
 }
 
 // Lost counts the replies that were not passed on.
 func (w *Wire) Lost() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.dropped
+	return w.lost
 }
 
-func (w *Wire) accept() {
+// accept joins each client to the target until the listener is closed.
+func (w *Wire) accept(ctx context.Context) {
 	for {
 		client, err := w.listener.Accept()
 		if err != nil {
 			return
 		}
 		server, err := net.Dial("tcp", w.target)
-		if err != nil || !w.keep(client, server) {
+		if err != nil {
 			_ = client.Close()
-			if server != nil {
-				_ = server.Close()
-			}
 			continue
 		}
-		var asked atomic.Bool // for what is not to be answered
-		go w.pass(server, client, func(request []byte) bool {
-			asked.Store(w.isUnanswered(request))
-			return false
-		})
-		go w.pass(client, server, func([]byte) bool { return w.lose(asked.Load()) })
+		if !w.open(client, server) {
+			w.shut(client, server)
+			continue
+		}
+		go w.join(ctx, client, server)
 	}
 }
 
-func (w *Wire) keep(conns ...net.Conn) bool {
+func (w *Wire) open(client, server net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.refuse {
 		return false
 	}
-	for _, c := range conns {
-		w.conns[c] = true
-	}
+	w.conns[client], w.conns[server] = true, true
+	w.opened++
 	return true
 }
 
-// isUnanswered says whether a request is one whose reply is to be lost.
-func (w *Wire) isUnanswered(request []byte) bool {
+func (w *Wire) shut(conns ...net.Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.answers != "" && bytes.Contains(request, []byte(w.answers))
-}
-
-// lose says whether the reply that just came is to be lost.
-func (w *Wire) lose(asked bool) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.deaf || asked {
-		w.dropped++
-		return true
+	for _, c := range conns {
+		_ = c.Close()
+		delete(w.conns, c)
 	}
-	return false
 }
 
-// pass copies from one side to the other until either ends.
-func (w *Wire) pass(to, from net.Conn, lose func([]byte) bool) {
-	defer to.Close()   //nolint:errcheck // the end of a connection
-	defer from.Close() //nolint:errcheck // the end of a connection
+// join passes requests and replies on until either side ends or a reply is lost.
+func (w *Wire) join(ctx context.Context, client, server net.Conn) {
+	var muted atomic.Bool // the last request is one that is not to be answered
+	go func() {
+		defer w.shut(client, server)
+		pass(server, client, func(request []byte) bool {
+			muted.Store(w.mutes(request))
+			return true
+		})
+	}()
+	defer w.shut(client, server)
+	pass(client, server, func([]byte) bool { return w.reply(ctx, muted.Load()) })
+}
+
+// mutes says whether a request is one whose reply is to be lost.
+func (w *Wire) mutes(request []byte) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.muted != "" && bytes.Contains(request, []byte(w.muted))
+}
+
+// reply says whether the reply that just came is passed on, when it is time to.
+func (w *Wire) reply(ctx context.Context, muted bool) bool {
+	w.mu.Lock()
+	lost, delay := w.mute || muted, w.delay
+	if lost {
+		w.lost++
+	}
+	w.mu.Unlock()
+	return !lost && (delay == 0 || wait.For(ctx, delay) == nil)
+}
+
+// pass copies from one side to the other what may pass, until either ends or something may not.
+func pass(to io.Writer, from io.Reader, may func([]byte) bool) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
 		if n > 0 {
-			if lose(buffer[:n]) {
+			if !may(buffer[:n]) {
 				return
 			}
 			if _, err := to.Write(buffer[:n]); err != nil {
