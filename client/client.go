@@ -254,7 +254,22 @@ func (c *Client) callSettle(ctx context.Context, commands []*lacunav1.Command) (
 	return answers, nil
 }
 
-// repeats reports whether trying again may help.
+// isAnswer reports whether the service decided: then repeating the call cannot change it. Whatever
+// else went wrong on the way, a reset connection or a proxy's page, says nothing about the number.
+func isAnswer(err error) bool {
+	for _, answer := range []error{
+		sequence.ErrInvalid, sequence.ErrNotFound, sequence.ErrTicketRequired, sequence.ErrConflict, sequence.ErrStale,
+		sequence.ErrAlreadyConfirmed, sequence.ErrFull,
+	} {
+		if errors.Is(err, answer) {
+			return true
+		}
+	}
+	return false
+}
+
+// repeats reports whether trying again at once may help. It does not where the service does not
+// take such calls, or not from this caller, or where the client is closed.
 func repeats(err error) bool {
-	return errors.Is(err, sequence.ErrUnavailable) || errors.Is(err, sequence.ErrBusy)
+	return !isAnswer(err) && !errors.Is(err, errNotTaken) && !errors.Is(err, batching.ErrClosed)
 }

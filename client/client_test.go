@@ -237,6 +237,31 @@ func TestCallsAreTriedAgain(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
+	for _, code := range []connect.Code{connect.CodeCanceled, connect.CodeUnknown, connect.CodeInternal, connect.CodeDeadlineExceeded} {
+		t.Run("where "+code.String()+" is no decision of the service", func(t *testing.T) {
+			c, s := setup(t)
+			db := openShop(t)
+			s.setFault(once("Settle", connect.NewError(code, errors.New("connection reset by peer"))))
+			require.NoError(t, c.InTx(t.Context(), db.DB, "ORDER", insertOrder(t.Context())))
+			s.await(t, ticket, sequence.Confirmed)
+			db.emptied(t)
+		})
+	}
+	t.Run("but not where the service does not take the call, and the row stays", func(t *testing.T) {
+		c, s := setup(t)
+		db := openShop(t)
+		s.setFault(func(m string) error {
+			if m == "Settle" {
+				return connect.NewError(connect.CodeUnauthenticated, errors.New("no token"))
+			}
+			return nil
+		})
+		require.NoError(t, c.InTx(t.Context(), db.DB, "ORDER", insertOrder(t.Context())))
+		_, err := c.Confirm(t.Context(), ticket)
+		require.ErrorContains(t, err, "no token")
+		closeNow(t, c)
+		require.Equal(t, 1, db.count(t, "SELECT COUNT(*) FROM lacuna_outbox WHERE refusal IS NULL"), "the relay confirms it later")
+	})
 	t.Run("until the context ends", func(t *testing.T) {
 		c, s := setup(t)
 		s.setFault(func(string) error { return connect.NewError(connect.CodeUnavailable, errors.New("away")) })

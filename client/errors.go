@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -11,6 +10,9 @@ import (
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
+
+// errNotTaken is a service that does not take the call: another address, version or permission is needed.
+var errNotTaken = errors.New("the service does not take this call")
 
 // fromAPI rebuilds the errors of package sequence from the service's codes and details.
 func fromAPI(err error) error {
@@ -78,11 +80,9 @@ func fromCode(code connect.Code, message string) error {
 		return &sequence.UnavailableError{What: message}
 	case connect.CodeResourceExhausted:
 		return fmt.Errorf("%w: %s", sequence.ErrBusy, message)
-	case connect.CodeCanceled:
-		return fmt.Errorf("%w: %s", context.Canceled, message)
-	case connect.CodeDeadlineExceeded:
-		return fmt.Errorf("%w: %s", context.DeadlineExceeded, message)
-	default:
+	case connect.CodeUnimplemented, connect.CodePermissionDenied, connect.CodeUnauthenticated:
+		return fmt.Errorf("%w: %s: %s", errNotTaken, code, message)
+	default: // also "canceled", as a reset connection is called: only the caller's own context tells that
 		return fmt.Errorf("%s: %s", code, message)
 	}
 }

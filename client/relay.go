@@ -65,7 +65,7 @@ func (c *Client) relay(ctx context.Context, db *sql.DB) (more bool, err error) {
 	}
 	final := 0
 	for i, a := range answers {
-		if a.outcome == sequence.OutcomeAccepted || a.err != nil && repeats(a.err) {
+		if a.outcome == sequence.OutcomeAccepted || a.err != nil && !isAnswer(a.err) {
 			continue
 		}
 		c.conclude(ctx, jobs[i], a.err)

@@ -30,7 +30,7 @@ func retry(ctx context.Context, f func(context.Context) error) error {
 			return errors.Join(last, err)
 		}
 		last = err
-		if !repeats(err) && !errors.Is(err, context.DeadlineExceeded) {
+		if !repeats(err) {
 			return err
 		}
 		pause := d

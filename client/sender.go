@@ -46,8 +46,12 @@ func (c *Client) say(ctx context.Context, j job) error {
 			return answers[0].err
 		}
 	})
-	if ctx.Err() != nil && err != nil {
-		return err
+	if err != nil && !isAnswer(err) {
+		if ctx.Err() != nil {
+			return err
+		}
+		c.log.WarnContext(ctx, "the service does not take what a transaction has left to say; the outbox or the timeout will", "ticket", j.command.GetTicket(), "error", err)
+		return nil
 	}
 	c.conclude(ctx, j, err)
 	return nil
