@@ -110,7 +110,7 @@ func BenchmarkLedger(b *testing.B) {
 		require.NoError(b, err)
 		commands := make([]sequence.Command, rows)
 		for i, n := range numbers {
-			commands[i] = sequence.Command{Kind: sequence.Record, Ticket: n.NextTicket(), Owner: owner, BatchID: n.BatchID, BizKey: "o-1"}
+			commands[i] = sequence.Command{Kind: sequence.Record, Ticket: n.NextTicket(), Owner: owner, BatchID: n.BatchID, BizKey: fmt.Sprint("o-", n.Value)}
 		}
 		_, err = l.Apply(b.Context(), commands)
 		require.NoError(b, err)

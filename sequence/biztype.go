@@ -2,6 +2,7 @@ package sequence
 
 import (
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -25,10 +26,19 @@ const (
 	MaxMaxReplays     = 1_000_000
 )
 
+// MaxFormat bounds a format's template, in bytes.
+const MaxFormat = 128
+
 // BizType is one numbering and its rules.
 type BizType struct {
 	Name   string
 	Format Format
+	// TimeZone is where the date in the format is looked up.
+	TimeZone Zone
+	// Source is where the values come from.
+	Source Source
+	// Start is the first value, of every period, from 0 to the format's largest.
+	Start int64
 	// StepMin and StepMax bound how many fresh numbers one allocation takes, 1 to 10,000.
 	StepMin, StepMax int
 	// ConfirmTimeout is the longest wait for a confirm, 1 s to 30 days.
@@ -37,6 +47,12 @@ type BizType struct {
 	SafetyWindow time.Duration
 	// MaxReplays is how often a number may be issued again before it is retired; 0 means never.
 	MaxReplays int
+	// Reuse says whether a number that was given up is issued again.
+	Reuse Reuse
+	// PoolOrder says which free number is issued first.
+	PoolOrder PoolOrder
+	// DurableIssue makes Next answer only after the hand-out is written down.
+	DurableIssue bool
 	// Revision counts the changes of these settings, from 1.
 	Revision int64
 }
@@ -44,11 +60,27 @@ type BizType struct {
 // NewBizType gives a biz type with default rules.
 func NewBizType(name string, format Format) BizType {
 	return BizType{
-		Name: name, Format: format,
+		Name: name, Format: format, Source: SourceSegment, Start: 1,
 		StepMin: DefaultStepMin, StepMax: DefaultStepMax,
 		ConfirmTimeout: DefaultConfirmTimeout, SafetyWindow: DefaultSafetyWindow,
-		MaxReplays: DefaultMaxReplays,
+		MaxReplays: DefaultMaxReplays, Reuse: ReuseAny, PoolOrder: PoolOrderLowest,
 	}
+}
+
+// Period names the period that a time falls in.
+func (b BizType) Period(t time.Time) string {
+	if !b.Format.HasPeriod() {
+		return ""
+	}
+	return b.Format.Period(b.TimeZone.Of(t))
+}
+
+// PeriodEnd is when that period is over; the zero time where there are no periods.
+func (b BizType) PeriodEnd(t time.Time) time.Time { return b.Format.PeriodEnd(b.TimeZone.Of(t)) }
+
+// outOfPeriod reports whether the number may not be issued any more because its period is over.
+func (b BizType) outOfPeriod(n Number, now time.Time) bool {
+	return b.Reuse == ReuseSamePeriod && n.Period != b.Period(now)
 }
 
 // Validate reports all faults at once, joined, each an InvalidError.
@@ -63,6 +95,10 @@ func (b BizType) Validate() error {
 		faults = append(faults, err)
 	}
 	fault(b.Format.width > 0, "format", "is missing")
+	fault(len(b.Format.String()) <= MaxFormat, "format", "has %d bytes, the limit is %d", len(b.Format.String()), MaxFormat)
+	fault(slices.Contains(Sources[:], b.Source), "source", "%s is not one of %v", b.Source, Sources)
+	fault(b.Source == SourceSegment || !b.Format.HasPeriod(), "source", "%s has no cursor for each period: a format with a date needs %s", b.Source, SourceSegment)
+	fault(b.Start >= 0 && b.Start <= b.Format.Max(), "start", "%d is not from 0 to %d", b.Start, b.Format.Max())
 	fault(b.StepMin >= 1 && b.StepMin <= MaxStep, "stepMin", "%d is not from 1 to %d", b.StepMin, MaxStep)
 	fault(b.StepMax >= b.StepMin && b.StepMax <= MaxStep, "stepMax", "%d is not from stepMin (%d) to %d", b.StepMax, b.StepMin, MaxStep)
 	fault(b.ConfirmTimeout >= MinConfirmTimeout && b.ConfirmTimeout <= MaxConfirmTimeout,
@@ -70,5 +106,9 @@ func (b BizType) Validate() error {
 	fault(b.SafetyWindow >= MinSafetyWindow && b.SafetyWindow <= MaxSafetyWindow,
 		"safetyWindow", "%s is not from %s to %s", b.SafetyWindow, MinSafetyWindow, MaxSafetyWindow)
 	fault(b.MaxReplays >= 0 && b.MaxReplays <= MaxMaxReplays, "maxReplays", "%d is not from 0 to %d", b.MaxReplays, MaxMaxReplays)
+	fault(slices.Contains(Reuses[:], b.Reuse), "reuse", "%s is not one of %v", b.Reuse, Reuses)
+	fault(b.Reuse != ReuseSamePeriod || b.Format.HasPeriod(), "reuse", "%s needs a date in the format", b.Reuse)
+	fault(b.Reuse != ReuseNever || b.DurableIssue, "reuse", "%s needs durableIssue: after a crash nobody could tell what was handed out", b.Reuse)
+	fault(slices.Contains(PoolOrders[:], b.PoolOrder), "poolOrder", "%s is not one of %v", b.PoolOrder, PoolOrders)
 	return errors.Join(faults...)
 }

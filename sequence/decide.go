@@ -14,6 +14,9 @@ const (
 	ReasonHandedBack   = "handed back without having been handed out"
 	ReasonReplayed     = "its safety window is over"
 	ReasonReplayCap    = "replayed as often as its biz type allows"
+	ReasonReuseNever   = "its biz type issues no number again"
+	ReasonPeriodOver   = "its period is over"
+	ReasonJump         = "passed over when the source went on above it"
 )
 
 // Decision is what a command does to a number.
@@ -24,6 +27,8 @@ type Decision struct {
 	Outcome Outcome
 	// Wait is the time left to the row's deadline while it is Allocated or Abandoned, never below 0.
 	Wait time.Duration
+	// Pool is how the pool keeps the number while it is free.
+	Pool PoolEntry
 }
 
 // Decide says what a command does to a number under its biz type's rules. now is the
@@ -36,7 +41,7 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 	case Record:
 		d.Outcome = record(rules, next, c, now)
 	case HandBack:
-		d.Outcome = handBack(next, c, now)
+		d.Outcome = handBack(rules, next, c, now)
 	case Recover:
 		d.Outcome = recoverHeld(rules, next, c, now)
 	case Claim:
@@ -48,14 +53,14 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 	case Check:
 		d.Outcome = check(rules, next, c, now)
 	case Repool:
-		d.Outcome = repool(next, now)
+		d.Outcome = repool(rules, next, now)
 	case Replay:
 		d.Outcome = replay(rules, next, c, now)
 	}
 	if d.Changed = d.Number != n; d.Changed {
 		next.Version++
 	}
-	d.Wait = wait(rules, d.Number, now)
+	d.Wait, d.Pool = wait(rules, d.Number, now), rules.PoolEntry(d.Number)
 	return d
 }
 
@@ -65,7 +70,7 @@ func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		if n.Life > 0 {
 			n.Replays++
 		}
-		n.Life, n.Owner, n.BizKey, n.Tracked = c.Ticket.Life, "", c.BizKey, true
+		n.Life, n.Owner, n.BizKey, n.Tracked, n.Durable = c.Ticket.Life, "", c.BizKey, true, false
 		n.IssuedTime, n.AbandonedTime, n.RetryTimes = now, time.Time{}, 0
 		if c.CallerGone {
 			giveUp(rules, n, now, ReasonCallerGone)
@@ -82,19 +87,32 @@ func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	return OutcomeConflict
 }
 
-func handBack(n *Number, c Command, now time.Time) Outcome {
+func handBack(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	if !n.State.Held() || n.Owner != c.Owner || n.BatchID != c.BatchID {
 		return OutcomeSuperseded
+	}
+	return giveBack(rules, n, now)
+}
+
+// giveBack frees a held number that was not handed out. It keeps the life that it had.
+func giveBack(rules BizType, n *Number, now time.Time) Outcome {
+	if rules.outOfPeriod(*n, now) {
+		retire(n, ReasonPeriodOver)
+		return OutcomeRetired
 	}
 	pool(n, now, ReasonHandedBack)
 	return OutcomeHandedBack
 }
 
 // recoverHeld begins the life in which a dead issuer may have handed the number out: an unlogged
-// holder's ticket fits exactly this life. Such a life counts as no replay.
+// holder's ticket fits exactly this life. Such a life counts as no replay. A number whose caller would
+// have been answered after its record was handed to nobody.
 func recoverHeld(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	if !n.State.Held() || n.Owner != c.Owner {
 		return OutcomeSuperseded
+	}
+	if n.Durable {
+		return giveBack(rules, n, now)
 	}
 	n.Life, n.State, n.Owner, n.BizKey, n.Tracked = n.Life+1, Allocated, "", "", false
 	n.IssuedTime, n.AbandonedTime, n.RetryTimes = now, time.Time{}, 0
@@ -106,11 +124,15 @@ func claim(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	if n.State != Replayable {
 		return OutcomeSuperseded
 	}
+	if rules.outOfPeriod(*n, now) {
+		retire(n, ReasonPeriodOver)
+		return OutcomeRetired
+	}
 	// The window that counts is today's: one that was raised reaches numbers already pooled.
 	if n.Life > 0 && now.Before(n.AbandonedTime.Add(rules.SafetyWindow)) {
 		return OutcomeNotDue
 	}
-	n.State, n.Owner, n.BatchID, n.Deadline = Replayed, c.Owner, c.BatchID, time.Time{}
+	n.State, n.Owner, n.BatchID, n.Deadline, n.Durable = Replayed, c.Owner, c.BatchID, time.Time{}, rules.DurableIssue
 	return OutcomeClaimed
 }
 
@@ -197,18 +219,35 @@ func replay(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		return OutcomeAlreadyReplayable
 	case now.Before(windowEnd(rules, *n)):
 		return OutcomeNotDue
-	case n.Replays >= int32(rules.MaxReplays):
-		n.State, n.Deadline, n.Reason = Retired, time.Time{}, ReasonReplayCap
+	}
+	if reason := retirement(rules, *n, now); reason != "" {
+		retire(n, reason)
 		return OutcomeRetired
 	}
 	pool(n, now, ReasonReplayed)
 	return OutcomeReplayable
 }
 
-func repool(n *Number, now time.Time) Outcome {
+// retirement says why a number that was given up is not issued again; "" where it is.
+func retirement(rules BizType, n Number, now time.Time) string {
+	switch {
+	case rules.Reuse == ReuseNever:
+		return ReasonReuseNever
+	case rules.outOfPeriod(n, now):
+		return ReasonPeriodOver
+	case n.Replays >= int32(rules.MaxReplays):
+		return ReasonReplayCap
+	}
+	return ""
+}
+
+func repool(rules BizType, n *Number, now time.Time) Outcome {
 	switch {
 	case n.State != Replayable:
 		return OutcomeSuperseded
+	case rules.outOfPeriod(*n, now):
+		retire(n, ReasonPeriodOver)
+		return OutcomeRetired
 	case now.Before(n.Deadline):
 		return OutcomeNotDue
 	}
@@ -223,7 +262,12 @@ func giveUp(rules BizType, n *Number, now time.Time, reason string) {
 
 // pool frees the number to be issued again.
 func pool(n *Number, now time.Time, reason string) {
-	n.State, n.Owner, n.Deadline, n.Reason = Replayable, "", now.Add(PoolCheckAfter), reason
+	n.State, n.Owner, n.Deadline, n.Reason, n.Durable = Replayable, "", now.Add(PoolCheckAfter), reason, false
+}
+
+// retire declares the number's gap: it is never issued again.
+func retire(n *Number, reason string) {
+	n.State, n.Owner, n.Deadline, n.Reason, n.Durable = Retired, "", time.Time{}, reason, false
 }
 
 // windowEnd is the later of the window that the number was given and the one that is set now.

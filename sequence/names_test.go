@@ -69,69 +69,6 @@ func TestNamesAreChecked(t *testing.T) {
 	}
 }
 
-func TestFormat(t *testing.T) {
-	for _, tt := range []struct {
-		template string
-		value    int64
-		want     string
-	}{
-		{"A-{seq:6}", 123, "A-000123"},
-		{"{seq:7}", 123, "0000123"},
-		{"2026-{seq:6}", 123, "2026-000123"},
-		{"ORDER{seq:3}", 123, "ORDER123"},
-		{"A{seq:4}_x", 0, "A0000_x"},
-		{"{seq:18}", 999_999_999_999_999_999, "999999999999999999"},
-		{"{seq:16}", 9_007_199_254_740_993, "9007199254740993"},
-	} {
-		f, err := sequence.ParseFormat(tt.template)
-		require.NoError(t, err)
-		require.Equal(t, tt.template, f.String())
-		require.Equal(t, tt.want, f.Print(tt.value))
-		value, err := f.Parse(tt.want)
-		require.NoError(t, err)
-		require.Equal(t, tt.value, value)
-	}
-	for _, template := range []string{
-		"", "A-", "A-{seq}", "{seq:}", "{seq:0}", "{seq:19}", "{seq:06}", "{seq:-1}", "{seq:6", "{seq:6}{seq:6}", "A {seq:6}", "A~{seq:6}",
-		"号{seq:6}", "A{SEQ:6}", strings.Repeat("A", 59) + "{seq:6}",
-	} {
-		_, err := sequence.ParseFormat(template)
-		require.ErrorIs(t, err, sequence.ErrInvalid, "%q", template)
-	}
-	f, err := sequence.ParseFormat("A-{seq:3}")
-	require.NoError(t, err)
-	require.Equal(t, int64(999), f.Max())
-	for _, s := range []string{"", "A-", "A-12", "A-1234", "B-123", "A-12x", "A--12", "A-+12", "A-123 "} {
-		_, err := f.Parse(s)
-		require.ErrorIs(t, err, sequence.ErrInvalid, "%q", s)
-	}
-}
-
-func FuzzFormatReadsWhatItPrints(f *testing.F) {
-	f.Add("A-", "-z", 6, int64(123))
-	f.Add("", "", 18, int64(999_999_999_999_999_999))
-	f.Fuzz(func(t *testing.T, prefix, suffix string, width int, value int64) {
-		format, err := sequence.ParseFormat(prefix + "{seq:" + "6" + "}" + suffix)
-		if width >= 1 && width <= sequence.MaxWidth {
-			format, err = sequence.ParseFormat(prefix + "{seq:" + string(digits(width)) + "}" + suffix)
-		}
-		if err != nil || value < 0 || value > format.Max() {
-			return
-		}
-		got, err := format.Parse(format.Print(value))
-		if err != nil || got != value {
-			t.Errorf("%s: %d was read back as %d: %v", format, value, got, err)
-		}
-	})
-}
-
-func digits(width int) []byte {
-	if width < 10 {
-		return []byte{byte('0' + width)}
-	}
-	return []byte{'1', byte('0' + width - 10)}
-}
-
 func TestBizTypeReportsAllFaultsAtOnce(t *testing.T) {
 	format, err := sequence.ParseFormat("A-{seq:6}")
 	require.NoError(t, err)
@@ -146,7 +83,7 @@ func TestBizTypeReportsAllFaultsAtOnce(t *testing.T) {
 		require.ErrorAs(t, fault, &invalid)
 		fields = append(fields, invalid.Field)
 	}
-	require.Equal(t, []string{"bizType", "format", "stepMin", "stepMax", "confirmTimeout", "safetyWindow", "maxReplays"}, fields)
+	require.Equal(t, []string{"bizType", "format", "source", "stepMin", "stepMax", "confirmTimeout", "safetyWindow", "maxReplays", "reuse", "poolOrder"}, fields)
 }
 
 func TestErrorsAreSentinels(t *testing.T) {

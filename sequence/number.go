@@ -14,6 +14,8 @@ type Number struct {
 	BatchID string
 	State   State
 	Tracked bool // it has a run of its own in Temporal
+	// Durable: while it is held, its caller is answered only after its record is written.
+	Durable bool
 	BizKey  string
 
 	IssuedTime    time.Time

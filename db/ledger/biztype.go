@@ -10,11 +10,11 @@ import (
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
-const bizTypeColumns = `name, format, step_min, step_max, confirm_timeout_ms, safety_window_ms, max_replays, revision`
+const bizTypeColumns = `name, format, time_zone, source, start, step_min, step_max, confirm_timeout_ms, safety_window_ms,
+	max_replays, reuse, pool_order, durable_issue, revision`
 
 const (
-	insertBizType = `INSERT INTO t_seq_biz_type (` + bizTypeColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, 1)`
-	insertCursor  = `INSERT INTO t_seq_cursor (biz_type, period, value) VALUES (?, '', 0)`
+	insertBizType = `INSERT INTO t_seq_biz_type (` + bizTypeColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`
 	queryBizTypes = `SELECT UTC_TIMESTAMP(6), ` + bizTypeColumns + ` FROM t_seq_biz_type ORDER BY name`
 	queryBizType  = `SELECT UTC_TIMESTAMP(6), ` + bizTypeColumns + ` FROM t_seq_biz_type WHERE name = ?`
 )
@@ -22,21 +22,13 @@ const (
 // ErrExists is a biz type whose name is taken.
 var ErrExists = errors.New("a biz type of this name exists")
 
-// CreateBizType adds a biz type at revision 1 with its cursor at 0. It returns ErrExists where
+// CreateBizType adds a biz type at revision 1. Its cursor is made with its first allocation. It returns ErrExists where
 // the name is taken, and the faults of the settings as sequence.InvalidError.
 func (l *Ledger) CreateBizType(ctx context.Context, b sequence.BizType) error {
 	if err := b.Validate(); err != nil {
 		return err
 	}
-	err := l.inTx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, insertBizType, b.Name, b.Format.String(), b.StepMin, b.StepMax,
-			b.ConfirmTimeout.Milliseconds(), b.SafetyWindow.Milliseconds(), b.MaxReplays)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, insertCursor, b.Name)
-		return err
-	})
+	_, err := l.exec(ctx, insertBizType, append([]any{b.Name}, settings(b)...)...)
 	if number(err) == errDuplicateKey {
 		return fmt.Errorf("create biz type %s: %w", b.Name, ErrExists)
 	}
@@ -45,15 +37,24 @@ func (l *Ledger) CreateBizType(ctx context.Context, b sequence.BizType) error {
 
 const (
 	lockBizType   = queryBizType + ` FOR UPDATE`
-	updateBizType = `UPDATE t_seq_biz_type SET format = ?, step_min = ?, step_max = ?, confirm_timeout_ms = ?, safety_window_ms = ?,
-		max_replays = ?, revision = revision + 1 WHERE name = ? AND revision = ?`
-	queryHasNumbers = `SELECT COUNT(*) FROM t_seq_cursor WHERE biz_type = ? AND value > 0`
+	updateBizType = `UPDATE t_seq_biz_type SET format = ?, time_zone = ?, source = ?, start = ?, step_min = ?, step_max = ?,
+		confirm_timeout_ms = ?, safety_window_ms = ?, max_replays = ?, reuse = ?, pool_order = ?, durable_issue = ?,
+		revision = revision + 1 WHERE name = ? AND revision = ?`
 )
+
+// settings are the columns that a biz type's rules stand in, in the order of bizTypeColumns.
+func settings(b sequence.BizType) []any {
+	return []any{
+		b.Format.String(), b.TimeZone.String(), b.Source.String(), b.Start, b.StepMin, b.StepMax,
+		b.ConfirmTimeout.Milliseconds(), b.SafetyWindow.Milliseconds(), b.MaxReplays, b.Reuse.String(), b.PoolOrder.String(), b.DurableIssue,
+	}
+}
 
 // ChangeBizType lets change work on the biz type as it stands and stores what it gives, as the next
 // revision. It returns sequence.ErrNotFound, a sequence.RevisionError where revision is not the
-// current one, the faults of the settings as sequence.InvalidError, or change's error. The format
-// is fixed once a number was allocated. Transactions that begin after it see the new rules.
+// current one, the faults of the settings as sequence.InvalidError, or change's error. The format,
+// the time zone and the source are fixed once a number was allocated, and the start too but for
+// periods that begin later. Transactions that begin after it see the new rules.
 func (l *Ledger) ChangeBizType(ctx context.Context, name string, revision int64, change func(*sequence.BizType) error) (sequence.BizType, error) {
 	var b sequence.BizType
 	err := l.inTx(ctx, func(tx *sql.Tx) (err error) {
@@ -79,25 +80,50 @@ func changeBizType(ctx context.Context, tx *sql.Tx, name string, revision int64,
 	if err := errors.Join(change(&b), b.Validate()); err != nil {
 		return was, err
 	}
-	if b.Format != was.Format {
-		var hasNumbers int
-		if err := tx.QueryRowContext(ctx, queryHasNumbers, name).Scan(&hasNumbers); err != nil {
+	if fixed := changeOfFixed(was, b); fixed != nil {
+		var hasNumbers bool
+		if err := tx.QueryRowContext(ctx, queryHasCursor, name).Scan(&hasNumbers); err != nil {
 			return was, err
 		}
-		if hasNumbers > 0 {
-			return was, sequence.Invalidf("format", "numbers were allocated as %s: it is fixed", was.Format)
+		if hasNumbers {
+			return was, fixed
 		}
 	}
-	_, err = tx.ExecContext(ctx, updateBizType, b.Format.String(), b.StepMin, b.StepMax, b.ConfirmTimeout.Milliseconds(),
-		b.SafetyWindow.Milliseconds(), b.MaxReplays, name, was.Revision)
+	_, err = tx.ExecContext(ctx, updateBizType, append(settings(b), name, was.Revision)...)
 	b.Revision++
 	return b, err
+}
+
+// changeOfFixed reports what a change touches that is fixed once a number was allocated.
+func changeOfFixed(was, is sequence.BizType) error {
+	var faults []error
+	for _, f := range []struct {
+		field   string
+		changed bool
+		was     any
+	}{
+		{"format", is.Format.String() != was.Format.String(), was.Format},
+		{"timeZone", is.TimeZone.String() != was.TimeZone.String(), was.TimeZone},
+		{"source", is.Source != was.Source, was.Source},
+		{"start", is.Start != was.Start && !was.Format.HasPeriod(), was.Start},
+	} {
+		if f.changed {
+			faults = append(faults, sequence.Invalidf(f.field, "numbers were allocated with %v: it is fixed", f.was))
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // BizTypes reads all biz types in the order of their names.
 func (l *Ledger) BizTypes(ctx context.Context) ([]sequence.BizType, error) {
 	types, err := scanBizTypes(l.db.QueryContext(ctx, queryBizTypes))
 	return types, classify("read the biz types", err)
+}
+
+// Now is the database's time, which decides which period runs and which deadlines have passed.
+func (l *Ledger) Now(ctx context.Context) (now time.Time, err error) {
+	err = l.db.QueryRowContext(ctx, "SELECT UTC_TIMESTAMP(6)").Scan(&now)
+	return now, classify("read the time", err)
 }
 
 // BizType reads one biz type; sequence.ErrNotFound where there is none of that name.
@@ -130,15 +156,22 @@ func scanBizTypes(rows *sql.Rows, err error) ([]sequence.BizType, error) {
 // scanBizType reads a row of UTC_TIMESTAMP(6) and bizTypeColumns.
 func scanBizType(row interface{ Scan(...any) error }, now *time.Time) (sequence.BizType, error) {
 	var b sequence.BizType
-	var format string
+	var format, zone, source, reuse, order string
 	var confirmTimeout, safetyWindow int64
-	err := row.Scan(now, &b.Name, &format, &b.StepMin, &b.StepMax, &confirmTimeout, &safetyWindow, &b.MaxReplays, &b.Revision)
+	err := row.Scan(now, &b.Name, &format, &zone, &source, &b.Start, &b.StepMin, &b.StepMax, &confirmTimeout, &safetyWindow,
+		&b.MaxReplays, &reuse, &order, &b.DurableIssue, &b.Revision)
 	if err != nil {
 		return b, err
 	}
 	b.ConfirmTimeout = time.Duration(confirmTimeout) * time.Millisecond
 	b.SafetyWindow = time.Duration(safetyWindow) * time.Millisecond
-	if b.Format, err = sequence.ParseFormat(format); err != nil {
+	var errs [5]error
+	b.Format, errs[0] = sequence.ParseFormat(format)
+	b.TimeZone, errs[1] = sequence.ParseZone(zone)
+	b.Source, errs[2] = sequence.ParseSource(source)
+	b.Reuse, errs[3] = sequence.ParseReuse(reuse)
+	b.PoolOrder, errs[4] = sequence.ParsePoolOrder(order)
+	if err := errors.Join(errs[:]...); err != nil {
 		return b, fmt.Errorf("biz type %s: %w", b.Name, err)
 	}
 	return b, nil

@@ -24,6 +24,7 @@ const (
 	errDiskFull           = 1021
 	errErrorOnWrite       = 1026
 	errTableFull          = 1114
+	errNoSuchTable        = 1146
 	errUserLimit          = 1203
 	errLockWaitTimeout    = 1205
 	errDeadlock           = 1213

@@ -16,16 +16,18 @@ const maxOpenConns = 16
 
 // Ledger is the numbers' tables. It is safe for concurrent use.
 type Ledger struct {
-	db  *sql.DB
-	log *slog.Logger
+	db      *sql.DB
+	log     *slog.Logger
+	counter Counter
 }
 
 // Option changes how a Ledger is opened.
 type Option func(*options)
 
 type options struct {
-	openDB func(driver.Connector) *sql.DB
-	log    *slog.Logger
+	openDB  func(driver.Connector) *sql.DB
+	log     *slog.Logger
+	counter Counter
 }
 
 // WithOpenDB makes the connection pool by open instead of sql.OpenDB, e.g. to trace statements.
@@ -36,6 +38,12 @@ func WithOpenDB(open func(driver.Connector) *sql.DB) Option {
 // WithLogger sends the ledger's few lines (repeated transactions, unsafe server settings) to log.
 func WithLogger(log *slog.Logger) Option {
 	return func(o *options) { o.log = log }
+}
+
+// WithCounter takes the blocks of biz types of the source REDIS from counter. Without one they come
+// off the cursor.
+func WithCounter(counter Counter) Option {
+	return func(o *options) { o.counter = counter }
 }
 
 // Open reads the DSN (user:password@tcp(host:port)/database, as of go-sql-driver) and prepares
@@ -55,7 +63,7 @@ func Open(dsn string, opts ...Option) (*Ledger, error) {
 	db.SetMaxIdleConns(maxOpenConns)
 	db.SetConnMaxLifetime(10 * time.Minute)
 	db.SetConnMaxIdleTime(maxIdleInUse)
-	return &Ledger{db: db, log: o.log.With("component", "ledger")}, nil
+	return &Ledger{db: db, log: o.log.With("component", "ledger"), counter: o.counter}, nil
 }
 
 // DB is the connection pool below, for migrations and for reads of other packages' own.
@@ -70,19 +78,23 @@ func (l *Ledger) Ping(ctx context.Context) error {
 	return classify("ping", l.db.QueryRowContext(ctx, "SELECT 1").Scan(&one))
 }
 
-const queryServerSettings = `SELECT VERSION(), @@GLOBAL.innodb_flush_log_at_trx_commit, @@GLOBAL.log_bin, @@GLOBAL.sync_binlog, @@SESSION.sql_mode`
+const queryServerSettings = `SELECT VERSION(), @@GLOBAL.innodb_flush_log_at_trx_commit, @@GLOBAL.log_bin, @@GLOBAL.sync_binlog, @@SESSION.sql_mode,
+	@@SESSION.auto_increment_increment`
 
-// CheckServer refuses a server whose settings would cut values short without an error, and
-// warns of one on which an acknowledged commit may be lost.
+// CheckServer refuses a server whose settings would cut values short without an error, or leave
+// out ids of the source AUTOINC, and warns of one on which an acknowledged commit may be lost.
 func (l *Ledger) CheckServer(ctx context.Context) error {
 	var version, mode string
-	var flush, binlog, syncBinlog int
-	err := l.db.QueryRowContext(ctx, queryServerSettings).Scan(&version, &flush, &binlog, &syncBinlog, &mode)
+	var flush, binlog, syncBinlog, increment int
+	err := l.db.QueryRowContext(ctx, queryServerSettings).Scan(&version, &flush, &binlog, &syncBinlog, &mode, &increment)
 	if err != nil {
 		return classify("read the server's settings", err)
 	}
 	if !strings.Contains(mode, "STRICT_TRANS_TABLES") && !strings.Contains(mode, "STRICT_ALL_TABLES") {
 		return fmt.Errorf("ledger: the server's sql_mode is %q, which cuts long values without an error: add STRICT_TRANS_TABLES", mode)
+	}
+	if increment != 1 {
+		return fmt.Errorf("ledger: the server's auto_increment_increment is %d, which leaves ids out: set it to 1", increment)
 	}
 	if flush != 1 {
 		l.log.WarnContext(ctx, "an acknowledged commit may be lost in a crash of the database: set innodb_flush_log_at_trx_commit=1",

@@ -5,18 +5,20 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
-const numberColumns = `id, biz_type, period, seq_no, value, life, replays, batch_id, status, tracked, biz_key,
+const numberColumns = `id, biz_type, period, seq_no, value, life, replays, batch_id, status, tracked, durable, biz_key,
 	issued_time, confirmed_time, abandoned_time, deadline, retry_times, version, owner, reason`
 
 func scanNumber(rows interface{ Scan(...any) error }) (sequence.Number, error) {
 	var n sequence.Number
 	var issued, confirmed, abandoned, deadline sql.NullTime
-	err := rows.Scan(&n.ID, &n.BizType, &n.Period, &n.SeqNo, &n.Value, &n.Life, &n.Replays, &n.BatchID, &n.State, &n.Tracked, &n.BizKey,
+	err := rows.Scan(&n.ID, &n.BizType, &n.Period, &n.SeqNo, &n.Value, &n.Life, &n.Replays, &n.BatchID, &n.State, &n.Tracked, &n.Durable, &n.BizKey,
 		&issued, &confirmed, &abandoned, &deadline, &n.RetryTimes, &n.Version, &n.Owner, &n.Reason)
 	n.IssuedTime, n.ConfirmedTime, n.AbandonedTime, n.Deadline = issued.Time, confirmed.Time, abandoned.Time, deadline.Time
 	return n, err
@@ -38,71 +40,131 @@ func scanNumbers(rows *sql.Rows, err error) ([]sequence.Number, error) {
 	return numbers, rows.Err()
 }
 
-// updateNumbers writes many rows that differ in every column by one statement. The rows come as
-// one JSON argument: JSON_TABLE is the one way to do that on MySQL 8 and MariaDB alike. The named
-// index makes it find and lock no row but those, and the guard misses a row that is not exactly
-// as it was read.
-const updateNumbers = `UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
-		id BIGINT PATH '$.id', was_version BIGINT PATH '$.wasVersion', was_status INT PATH '$.wasStatus',
-		life INT PATH '$.life', replays INT PATH '$.replays', batch_id VARCHAR(64) PATH '$.batch',
-		status INT PATH '$.status', tracked INT PATH '$.tracked', biz_key VARCHAR(128) PATH '$.key',
-		issued_time DATETIME(6) PATH '$.issued', confirmed_time DATETIME(6) PATH '$.confirmed',
-		abandoned_time DATETIME(6) PATH '$.abandoned', deadline DATETIME(6) PATH '$.deadline',
-		retry_times INT PATH '$.retries', version BIGINT PATH '$.version',
-		owner VARCHAR(64) PATH '$.owner', reason VARCHAR(255) PATH '$.reason'
-	)) c STRAIGHT_JOIN t_seq_issue_log n FORCE INDEX (PRIMARY)
-		ON n.id = c.id AND n.version = c.was_version AND n.status = c.was_status
-	SET n.life = c.life, n.replays = c.replays, n.batch_id = c.batch_id, n.status = c.status, n.tracked = c.tracked,
-		n.biz_key = c.biz_key, n.issued_time = c.issued_time, n.confirmed_time = c.confirmed_time,
-		n.abandoned_time = c.abandoned_time, n.deadline = c.deadline, n.retry_times = c.retry_times,
-		n.version = c.version, n.owner = c.owner, n.reason = c.reason`
+const insertNumber = `INSERT INTO t_seq_issue_log (biz_type, period, seq_no, value, batch_id, status, durable, owner, deadline, reason) VALUES `
 
-// numberChange is one row of updateNumbers' argument. Absent times become NULL.
-type numberChange struct {
-	ID         int64  `json:"id"`
-	WasVersion int64  `json:"wasVersion"`
-	WasStatus  int8   `json:"wasStatus"`
-	Life       int32  `json:"life"`
-	Replays    int32  `json:"replays"`
-	BatchID    string `json:"batch"`
-	Status     int8   `json:"status"`
-	Tracked    int    `json:"tracked"`
-	BizKey     string `json:"key"`
-	Issued     string `json:"issued,omitempty"`
-	Confirmed  string `json:"confirmed,omitempty"`
-	Abandoned  string `json:"abandoned,omitempty"`
-	Deadline   string `json:"deadline,omitempty"`
-	Retries    int32  `json:"retries"`
-	Version    int64  `json:"version"`
-	Owner      string `json:"owner"`
-	Reason     string `json:"reason"`
+// insertNumbers adds the rows of new numbers.
+func insertNumbers(ctx context.Context, tx *sql.Tx, numbers []sequence.Number) error {
+	for chunk := range slices.Chunk(numbers, MaxBatch) {
+		args := make([]any, 0, 10*len(chunk))
+		for _, n := range chunk {
+			args = append(args, n.BizType, n.Period, n.SeqNo, n.Value, n.BatchID, n.State, n.Durable, n.Owner, null(n.Deadline), n.Reason)
+		}
+		query := insertNumber + strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?),", len(chunk)), ",")
+		if _, err := tx.ExecContext(ctx, query, args...); err != nil {
+			return fmt.Errorf("insert %d numbers from %s: %w", len(chunk), chunk[0].SeqNo, err)
+		}
+	}
+	return nil
+}
+
+// changing are the columns that a transition may change.
+var changing = []struct {
+	name, sqlType string
+	of            func(sequence.Number) any // an int64, a string, or nil for NULL
+}{
+	{"life", "BIGINT", func(n sequence.Number) any { return int64(n.Life) }},
+	{"replays", "BIGINT", func(n sequence.Number) any { return int64(n.Replays) }},
+	{"batch_id", "VARCHAR(64)", func(n sequence.Number) any { return n.BatchID }},
+	{"status", "BIGINT", func(n sequence.Number) any { return int64(n.State) }},
+	{"tracked", "BIGINT", func(n sequence.Number) any { return oneIf(n.Tracked) }},
+	{"durable", "BIGINT", func(n sequence.Number) any { return oneIf(n.Durable) }},
+	{"biz_key", "VARCHAR(128)", func(n sequence.Number) any { return n.BizKey }},
+	{"issued_time", "DATETIME(6)", func(n sequence.Number) any { return datetime(n.IssuedTime) }},
+	{"confirmed_time", "DATETIME(6)", func(n sequence.Number) any { return datetime(n.ConfirmedTime) }},
+	{"abandoned_time", "DATETIME(6)", func(n sequence.Number) any { return datetime(n.AbandonedTime) }},
+	{"deadline", "DATETIME(6)", func(n sequence.Number) any { return datetime(n.Deadline) }},
+	{"retry_times", "BIGINT", func(n sequence.Number) any { return int64(n.RetryTimes) }},
+	{"version", "BIGINT", func(n sequence.Number) any { return n.Version }},
+	{"owner", "VARCHAR(64)", func(n sequence.Number) any { return n.Owner }},
+	{"reason", "VARCHAR(255)", func(n sequence.Number) any { return n.Reason }},
+}
+
+func oneIf(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // changed pairs a row as it was read with what it becomes.
 type changed struct{ was, is sequence.Number }
 
+// update is one statement that writes many rows. What is the same in all rows is an argument of its
+// own; the rest of each row comes in one JSON argument, since JSON_TABLE is the one way to join rows
+// to values on MySQL 8 and MariaDB alike. The named index makes it find and lock no row but those, and
+// the guard misses a row that is not exactly as it was read.
+type update struct {
+	columns []string // of the JSON table
+	on      []string
+	set     []string
+	onArgs  []any
+	setArgs []any
+	rows    []map[string]any
+}
+
+func newUpdate(rows []changed) *update {
+	u := &update{rows: make([]map[string]any, len(rows))}
+	for i := range u.rows {
+		u.rows[i] = make(map[string]any, 6)
+	}
+	at := func(i int, of func(sequence.Number) any, was bool) any {
+		if was {
+			return of(rows[i].was)
+		}
+		return of(rows[i].is)
+	}
+	// compare is how the statement gets at a value of each row: a column of the JSON table, or one argument.
+	compare := func(name, sqlType string, of func(sequence.Number) any, was bool, args *[]any) string {
+		first, same := at(0, of, was), true
+		for i := 1; i < len(rows) && same; i++ {
+			same = at(i, of, was) == first
+		}
+		if same && name != "id" {
+			*args = append(*args, first)
+			return "?"
+		}
+		for i := range rows {
+			if value := at(i, of, was); value != nil { // what is absent is NULL
+				u.rows[i][name] = value
+			}
+		}
+		u.columns = append(u.columns, name+" "+sqlType+" PATH '$."+name+"'")
+		return "c." + name
+	}
+	id := func(n sequence.Number) any { return n.ID }
+	version := func(n sequence.Number) any { return n.Version }
+	status := func(n sequence.Number) any { return int64(n.State) }
+	u.on = append(u.on,
+		"n.id = "+compare("id", "BIGINT", id, true, &u.onArgs),
+		"n.version = "+compare("was_version", "BIGINT", version, true, &u.onArgs),
+		"n.status = "+compare("was_status", "BIGINT", status, true, &u.onArgs))
+	for _, c := range changing {
+		u.set = append(u.set, "n."+c.name+" = "+compare(c.name, c.sqlType, c.of, false, &u.setArgs))
+	}
+	return u
+}
+
+func (u *update) statement() (query string, args []any, err error) {
+	table, err := json.Marshal(u.rows)
+	if err != nil {
+		return "", nil, err
+	}
+	query = "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (" + strings.Join(u.columns, ", ") + ")) c" +
+		" STRAIGHT_JOIN t_seq_issue_log n FORCE INDEX (PRIMARY) ON " + strings.Join(u.on, " AND ") +
+		" SET " + strings.Join(u.set, ", ")
+	args = append([]any{string(table)}, u.onArgs...)
+	return query, append(args, u.setArgs...), nil
+}
+
 func writeNumbers(ctx context.Context, tx *sql.Tx, rows []changed) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	changes := make([]numberChange, len(rows))
-	for i, r := range rows {
-		changes[i] = numberChange{
-			ID: r.was.ID, WasVersion: r.was.Version, WasStatus: int8(r.was.State),
-			Life: r.is.Life, Replays: r.is.Replays, BatchID: r.is.BatchID, Status: int8(r.is.State), BizKey: r.is.BizKey,
-			Issued: datetime(r.is.IssuedTime), Confirmed: datetime(r.is.ConfirmedTime),
-			Abandoned: datetime(r.is.AbandonedTime), Deadline: datetime(r.is.Deadline),
-			Retries: r.is.RetryTimes, Version: r.is.Version, Owner: r.is.Owner, Reason: r.is.Reason,
-		}
-		if r.is.Tracked {
-			changes[i].Tracked = 1
-		}
-	}
-	arg, err := json.Marshal(changes)
+	query, args, err := newUpdate(rows).statement()
 	if err != nil {
 		return err
 	}
-	result, err := tx.ExecContext(ctx, updateNumbers, string(arg))
+	result, err := tx.ExecContext(ctx, query, args...)
 	if err != nil {
 		return fmt.Errorf("write %d numbers: %w", len(rows), err)
 	}
@@ -112,10 +174,10 @@ func writeNumbers(ctx context.Context, tx *sql.Tx, rows []changed) error {
 	return nil
 }
 
-// datetime spells a time as a DATETIME(6) in UTC, the zero time as nothing.
-func datetime(t time.Time) string {
+// datetime spells a time as a DATETIME(6) in UTC, the zero time as NULL.
+func datetime(t time.Time) any {
 	if t.IsZero() {
-		return ""
+		return nil
 	}
 	return t.UTC().Format("2006-01-02 15:04:05.000000")
 }
