@@ -30,9 +30,9 @@ type Ledger interface {
 // Pool is what the activities need of the pool.
 type Pool interface {
 	// Push puts numbers into their pools; a number that is there already stays there once.
-	Push(ctx context.Context, numbers []sequence.Number) error
+	Push(ctx context.Context, entries []sequence.PoolEntry) error
 	// Remove takes numbers out of their pools where they are there.
-	Remove(ctx context.Context, numbers []sequence.Number) error
+	Remove(ctx context.Context, entries []sequence.PoolEntry) error
 }
 
 // Time limits of one joined call. They end the call, not the activity, which asks again.
@@ -46,7 +46,7 @@ type Activities struct {
 	pool  Pool
 	log   *slog.Logger
 	apply *batching.Coalescer[sequence.Command, sequence.Decision]
-	push  *batching.Coalescer[sequence.Number, struct{}]
+	push  *batching.Coalescer[sequence.PoolEntry, struct{}]
 }
 
 // New starts the coalescers; Close ends them.
@@ -59,10 +59,10 @@ func New(ledger Ledger, pool Pool, log *slog.Logger) *Activities {
 			defer cancel()
 			return ledger.Apply(ctx, commands)
 		}, batching.Options{}),
-		push: batching.New(func(ctx context.Context, numbers []sequence.Number) ([]struct{}, error) {
+		push: batching.New(func(ctx context.Context, entries []sequence.PoolEntry) ([]struct{}, error) {
 			ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 			defer cancel()
-			return make([]struct{}, len(numbers)), pool.Push(ctx, numbers)
+			return make([]struct{}, len(entries)), pool.Push(ctx, entries)
 		}, batching.Options{}),
 	}
 }
@@ -122,7 +122,7 @@ func (a *Activities) Settle(ctx context.Context, in SettleInput) (SettleResult, 
 	for _, d := range decisions[:len(decisions)-1] {
 		result.Commands = append(result.Commands, d.Outcome)
 		if d.Outcome == sequence.OutcomeRescued {
-			a.forget(ctx, d.Number)
+			a.forget(ctx, d)
 		}
 	}
 	return result, nil
@@ -130,9 +130,9 @@ func (a *Activities) Settle(ctx context.Context, in SettleInput) (SettleResult, 
 
 // forget takes a rescued number out of the pool. It only saves a claim that would find the row
 // confirmed, so a failure is no failure of the command.
-func (a *Activities) forget(ctx context.Context, n sequence.Number) {
-	if err := a.pool.Remove(ctx, []sequence.Number{n}); err != nil {
-		a.log.DebugContext(ctx, "a rescued number may still be in the pool", "ticket", n.Ticket().String(), "error", err)
+func (a *Activities) forget(ctx context.Context, d sequence.Decision) {
+	if err := a.pool.Remove(ctx, []sequence.PoolEntry{d.Pool}); err != nil {
+		a.log.DebugContext(ctx, "a rescued number may still be in the pool", "ticket", d.Number.Ticket().String(), "error", err)
 	}
 }
 

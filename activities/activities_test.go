@@ -53,26 +53,26 @@ func (s *stores) Apply(ctx context.Context, commands []sequence.Command) ([]sequ
 	return decisions, nil
 }
 
-func (s *stores) Push(ctx context.Context, numbers []sequence.Number) error {
+func (s *stores) Push(ctx context.Context, entries []sequence.PoolEntry) error {
 	if err := call(ctx, s.beforePush); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, n := range numbers {
-		s.pool[n.SeqNo]++
+	for _, e := range entries {
+		s.pool[e.SeqNo]++
 	}
 	return nil
 }
 
-func (s *stores) Remove(ctx context.Context, numbers []sequence.Number) error {
+func (s *stores) Remove(ctx context.Context, entries []sequence.PoolEntry) error {
 	if err := call(ctx, s.beforeRemove); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, n := range numbers {
-		delete(s.pool, n.SeqNo)
+	for _, e := range entries {
+		delete(s.pool, e.SeqNo)
 	}
 	return nil
 }

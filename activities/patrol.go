@@ -19,6 +19,7 @@ const (
 	RecoverName = "Recover"
 	NudgeName   = "Nudge"
 	RepoolName  = "Repool"
+	PurgeName   = "Purge"
 )
 
 // Bounds of one round of the patrol. What is left is the next round's.
@@ -41,6 +42,8 @@ type PatrolLedger interface {
 	HeldBy(ctx context.Context, issuer string, limit int) ([]sequence.Number, error)
 	IssuerRecovered(ctx context.Context, id string) error
 	Overdue(ctx context.Context, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error)
+	BizTypes(ctx context.Context) ([]sequence.BizType, error)
+	PurgeKeys(ctx context.Context, limit int) (int, error)
 }
 
 // Runs is what the patrol needs of Temporal.
@@ -77,6 +80,7 @@ func (p *Patrol) Register(r worker.ActivityRegistry) {
 	r.RegisterActivityWithOptions(p.Recover, activity.RegisterOptions{Name: RecoverName})
 	r.RegisterActivityWithOptions(p.Nudge, activity.RegisterOptions{Name: NudgeName})
 	r.RegisterActivityWithOptions(p.Repool, activity.RegisterOptions{Name: RepoolName})
+	r.RegisterActivityWithOptions(p.Purge, activity.RegisterOptions{Name: PurgeName})
 }
 
 // RecoverResult counts what a round recovered.
@@ -87,7 +91,7 @@ type RecoverResult struct {
 
 // Recover sees to the numbers of issuers whose lease is over. Each may have been handed out, so each
 // begins the life in which its holder, if there is one, can confirm; if nobody does, it times out
-// and comes back.
+// and comes back. What was handed to nobody for certain is free at once.
 func (p *Patrol) Recover(ctx context.Context) (RecoverResult, error) {
 	var result RecoverResult
 	dead, err := p.ledger.DeadIssuers(ctx, patrolIssuers)
@@ -125,10 +129,19 @@ func (p *Patrol) recoverIssuer(ctx context.Context, issuer sequence.Issuer) (num
 		if err != nil {
 			return numbers, err
 		}
+		var free []sequence.PoolEntry
 		for _, d := range decisions {
-			if d.Outcome == sequence.OutcomeRecovered {
+			switch d.Outcome {
+			case sequence.OutcomeRecovered, sequence.OutcomeRetired:
 				numbers++
+			case sequence.OutcomeHandedBack:
+				numbers++
+				free = append(free, d.Pool)
+			default:
 			}
+		}
+		if err := p.pool.Push(ctx, free); err != nil {
+			p.log.WarnContext(ctx, "recovered numbers that are free are not in the pool yet", "count", len(free), "error", err)
 		}
 	}
 }
@@ -226,7 +239,7 @@ func (p *Patrol) finish(ctx context.Context, n sequence.Number) error {
 	}
 	last := decisions[len(decisions)-1]
 	if last.Outcome == sequence.OutcomeReplayable || last.Outcome == sequence.OutcomeAlreadyReplayable {
-		return p.pool.Push(ctx, []sequence.Number{last.Number})
+		return p.pool.Push(ctx, []sequence.PoolEntry{last.Pool})
 	}
 	return nil
 }
@@ -238,7 +251,7 @@ type RepoolResult struct {
 
 // Repool pushes free numbers to the pool that have been free for a while: the pool may have lost
 // them, and one that it has is there once. The push comes first: a number whose check was moved
-// without it would wait for the next one.
+// without it would wait for the next one. What may not be issued any more is retired and taken out.
 func (p *Patrol) Repool(ctx context.Context) (RepoolResult, error) {
 	var result RepoolResult
 	for range patrolPages {
@@ -247,17 +260,68 @@ func (p *Patrol) Repool(ctx context.Context) (RepoolResult, error) {
 		if err != nil {
 			return result, ledgerAway(err)
 		}
-		if err := p.pool.Push(ctx, free); err != nil {
-			return result, poolAway(err)
+		if len(free) == 0 {
+			break
 		}
-		commands := make([]sequence.Command, len(free))
-		for i, n := range free {
-			commands[i] = sequence.Command{Kind: sequence.Repool, Ticket: n.Ticket()}
-		}
-		if _, err := p.ledger.Apply(ctx, commands); err != nil {
-			return result, ledgerAway(err)
+		if err := p.repool(ctx, free); err != nil {
+			return result, err
 		}
 		if result.Numbers += len(free); len(free) < patrolBatch {
+			break
+		}
+	}
+	return result, nil
+}
+
+func (p *Patrol) repool(ctx context.Context, free []sequence.Number) error {
+	types, err := p.ledger.BizTypes(ctx)
+	if err != nil {
+		return ledgerAway(err)
+	}
+	rules := make(map[string]sequence.BizType, len(types))
+	for _, b := range types {
+		rules[b.Name] = b
+	}
+	entries := make([]sequence.PoolEntry, len(free))
+	commands := make([]sequence.Command, len(free))
+	for i, n := range free {
+		entries[i] = rules[n.BizType].PoolEntry(n)
+		commands[i] = sequence.Command{Kind: sequence.Repool, Ticket: n.Ticket()}
+	}
+	if err := p.pool.Push(ctx, entries); err != nil {
+		return poolAway(err)
+	}
+	decisions, err := p.ledger.Apply(ctx, commands)
+	if err != nil {
+		return ledgerAway(err)
+	}
+	var retired []sequence.PoolEntry
+	for _, d := range decisions {
+		if d.Outcome == sequence.OutcomeRetired {
+			retired = append(retired, d.Pool)
+		}
+	}
+	if err := p.pool.Remove(ctx, retired); err != nil { // a claim would find the row retired
+		p.log.DebugContext(ctx, "retired numbers may still be in the pool", "count", len(retired), "error", err)
+	}
+	return nil
+}
+
+// PurgeResult counts what a round deleted.
+type PurgeResult struct {
+	Keys int `json:"keys"`
+}
+
+// Purge deletes idempotency keys that have expired.
+func (p *Patrol) Purge(ctx context.Context) (PurgeResult, error) {
+	var result PurgeResult
+	for range patrolPages {
+		activity.RecordHeartbeat(ctx)
+		n, err := p.ledger.PurgeKeys(ctx, patrolBatch)
+		if err != nil {
+			return result, ledgerAway(err)
+		}
+		if result.Keys += n; n < patrolBatch {
 			break
 		}
 	}

@@ -26,22 +26,41 @@ type beat struct {
 	told    map[string][]activities.ToldCommand // by the closed runs
 	applied map[string][]sequence.Kind
 	pushed  map[string]int
+	removed []string
+	retired string // a free number that may not be issued any more
+	durable string // a dead issuer whose callers had not been answered
+	keys    int    // that have expired
 	away    bool
 }
 
-func (b *beat) Push(_ context.Context, numbers []sequence.Number) error {
+func (b *beat) Push(_ context.Context, entries []sequence.PoolEntry) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.away {
 		return errors.New("connection refused")
 	}
-	for _, n := range numbers {
-		b.pushed[n.SeqNo]++
+	for _, e := range entries {
+		b.pushed[e.SeqNo]++
 	}
 	return nil
 }
 
-func (b *beat) Remove(context.Context, []sequence.Number) error { return nil }
+func (b *beat) Remove(_ context.Context, entries []sequence.PoolEntry) error {
+	for _, e := range entries {
+		b.removed = append(b.removed, e.SeqNo)
+	}
+	return nil
+}
+
+func (b *beat) BizTypes(context.Context) ([]sequence.BizType, error) {
+	return []sequence.BizType{{Name: "ORDER"}}, nil
+}
+
+func (b *beat) PurgeKeys(_ context.Context, limit int) (int, error) {
+	n := min(limit, b.keys)
+	b.keys -= n
+	return n, nil
+}
 
 func (b *beat) Apply(_ context.Context, commands []sequence.Command) ([]sequence.Decision, error) {
 	b.mu.Lock()
@@ -53,12 +72,15 @@ func (b *beat) Apply(_ context.Context, commands []sequence.Command) ([]sequence
 				return nil, fmt.Errorf("the check of %s is moved before it was pushed", c.Ticket)
 			}
 			b.overdue[sequence.Replayable] = b.overdue[sequence.Replayable][1:]
+			if c.Ticket.SeqNo == b.retired {
+				decisions[i] = sequence.Decision{Outcome: sequence.OutcomeRetired, Pool: sequence.PoolEntry{SeqNo: c.Ticket.SeqNo}}
+			}
 			continue
 		}
 		if told, ok := b.told[c.Ticket.SeqNo]; ok {
 			b.applied[c.Ticket.SeqNo] = append(b.applied[c.Ticket.SeqNo], c.Kind)
 			if c.Kind == sequence.Replay && len(told) == 0 {
-				decisions[i] = sequence.Decision{Outcome: sequence.OutcomeReplayable, Number: sequence.Number{SeqNo: c.Ticket.SeqNo}}
+				decisions[i] = sequence.Decision{Outcome: sequence.OutcomeReplayable, Pool: sequence.PoolEntry{SeqNo: c.Ticket.SeqNo}}
 			}
 			continue
 		}
@@ -68,6 +90,9 @@ func (b *beat) Apply(_ context.Context, commands []sequence.Command) ([]sequence
 		held := b.held[c.Owner]
 		b.held[c.Owner] = held[:len(held)-1]
 		decisions[i].Outcome = sequence.OutcomeRecovered
+		if c.Owner == b.durable {
+			decisions[i] = sequence.Decision{Outcome: sequence.OutcomeHandedBack, Pool: sequence.PoolEntry{SeqNo: c.Ticket.SeqNo}}
+		}
 	}
 	return decisions, nil
 }
@@ -138,6 +163,12 @@ func TestPatrol(t *testing.T) {
 		require.Equal(t, activities.RecoverResult{Issuers: 2, Numbers: 1234}, result)
 		require.Empty(t, b.dead)
 	})
+	t.Run("pushes what a dead issuer held and had handed to nobody", func(t *testing.T) {
+		b := &beat{dead: []sequence.Issuer{{ID: "issuer-1", Lease: time.Second}}, held: map[string][]sequence.Number{"issuer-1": numbers("A", 2)}, durable: "issuer-1"}
+		_, err := setup(b).ExecuteActivity(activities.RecoverName)
+		require.NoError(t, err)
+		require.Equal(t, map[string]int{"A-1": 1, "A-2": 1}, b.pushed)
+	})
 	t.Run("wakes every overdue number once, page by page", func(t *testing.T) {
 		b := &beat{overdue: map[sequence.State][]sequence.Number{
 			sequence.Allocated: numbers("A", 1100), sequence.Abandoned: numbers("B", 3),
@@ -184,6 +215,21 @@ func TestPatrol(t *testing.T) {
 		require.Equal(t, 1100, result.Numbers)
 		require.Len(t, b.pushed, 1100)
 		require.Empty(t, b.overdue[sequence.Replayable])
+	})
+	t.Run("takes out of the pool what may not be issued any more", func(t *testing.T) {
+		b := &beat{overdue: map[sequence.State][]sequence.Number{sequence.Replayable: numbers("A", 3)}, retired: "A-2"}
+		_, err := setup(b).ExecuteActivity(activities.RepoolName)
+		require.NoError(t, err)
+		require.Equal(t, []string{"A-2"}, b.removed)
+	})
+	t.Run("deletes expired keys, page by page", func(t *testing.T) {
+		b := &beat{keys: 1234}
+		value, err := setup(b).ExecuteActivity(activities.PurgeName)
+		require.NoError(t, err)
+		var result activities.PurgeResult
+		require.NoError(t, value.Get(&result))
+		require.Equal(t, 1234, result.Keys)
+		require.Zero(t, b.keys)
 	})
 	t.Run("moves no check while the pool is away", func(t *testing.T) {
 		b := &beat{away: true, overdue: map[sequence.State][]sequence.Number{sequence.Replayable: numbers("A", 3)}}

@@ -48,7 +48,7 @@ func (a *Activities) Replay(ctx context.Context, in ReplayInput) (ReplayResult, 
 		return ReplayResult{}, err
 	}
 	if d.Outcome == sequence.OutcomeReplayable || d.Outcome == sequence.OutcomeAlreadyReplayable {
-		if _, err := a.push.Do(ctx, d.Number); err != nil {
+		if _, err := a.push.Do(ctx, d.Pool); err != nil {
 			return ReplayResult{}, poolAway(err)
 		}
 	}

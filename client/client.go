@@ -127,11 +127,22 @@ type NextOption func(*lacunav1.NextRequest)
 // UTF-8 without control characters.
 func ForBizKey(key string) NextOption { return func(r *lacunav1.NextRequest) { r.BizKey = key } }
 
+// WithIdempotencyKey makes the call repeatable: within the confirm timeout the same key, 1 to 128 bytes
+// of printable ASCII, is answered the same numbers, also after a crash of either side. Such a call
+// waits until the hand-out is written down.
+func WithIdempotencyKey(key string) NextOption {
+	return func(r *lacunav1.NextRequest) { r.IdempotencyKey = key }
+}
+
+// AllowPartial is content with fewer numbers, at least one, where there are not enough.
+func AllowPartial() NextOption { return func(r *lacunav1.NextRequest) { r.AllowPartial = true } }
+
 // Next takes one number. It tries again while the service is away or busy, until ctx ends. A reply
-// that is lost costs a number that nobody has: it times out and is issued again.
+// that is lost costs a number that nobody has: it times out and is issued again. With an idempotency
+// key the next try is answered the same number.
 //
-// The error wraps sequence.ErrInvalid, ErrNotFound (no such biz type), ErrFull, ErrBusy or
-// ErrUnavailable.
+// The error wraps sequence.ErrInvalid, ErrNotFound (no such biz type), ErrFull, ErrKeyReused,
+// ErrKeySpent, ErrBusy or ErrUnavailable.
 func (c *Client) Next(ctx context.Context, bizType string, opts ...NextOption) (Number, error) {
 	numbers, err := c.NextN(ctx, bizType, 1, opts...)
 	if err != nil {
@@ -259,7 +270,7 @@ func (c *Client) callSettle(ctx context.Context, commands []*lacunav1.Command) (
 func isAnswer(err error) bool {
 	for _, answer := range []error{
 		sequence.ErrInvalid, sequence.ErrNotFound, sequence.ErrTicketRequired, sequence.ErrConflict, sequence.ErrStale,
-		sequence.ErrAlreadyConfirmed, sequence.ErrFull,
+		sequence.ErrAlreadyConfirmed, sequence.ErrFull, sequence.ErrKeyReused, sequence.ErrKeySpent,
 	} {
 		if errors.Is(err, answer) {
 			return true

@@ -7,6 +7,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 
+	"github.com/lacuna-seq/lacuna/api"
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
@@ -33,10 +34,14 @@ func fromAPI(err error) error {
 		case *errdetails.RetryInfo:
 			return &sequence.BusyError{What: e.Message(), RetryAfter: detail.GetRetryDelay().AsDuration()}
 		case *errdetails.ErrorInfo:
-			if detail.GetReason() == "FORMAT_FULL" {
-				return fmt.Errorf("%w: %s", sequence.ErrFull, e.Message())
+			for reason, sentinel := range map[string]error{
+				api.ReasonFormatFull: sequence.ErrFull, api.ReasonTicketRequired: sequence.ErrTicketRequired,
+				api.ReasonKeyReused: sequence.ErrKeyReused, api.ReasonKeySpent: sequence.ErrKeySpent,
+			} {
+				if detail.GetReason() == reason {
+					return fmt.Errorf("%w: %s", sentinel, e.Message())
+				}
 			}
-			return fmt.Errorf("%w: %s", sequence.ErrTicketRequired, e.Message())
 		case *lacunav1.Refusal:
 			return fromRefusal(detail)
 		}

@@ -98,12 +98,12 @@ func TestFreeNumbersThatThePoolLostComeBack(t *testing.T) {
 	for _, seqNo := range seqNos {
 		s.awaitState(t, "DEMO", seqNo, sequence.Replayable)
 	}
-	testkit.Eventually(t, func() bool { n, err := s.pool.Size(t.Context(), "DEMO"); return err == nil && n == 3 }, "they are not in the pool")
-	_, err := s.pool.Pop(t.Context(), "DEMO", 10) // as if Redis had been flushed
+	testkit.Eventually(t, func() bool { n, err := s.pool.Size(t.Context(), "DEMO", ""); return err == nil && n == 3 }, "they are not in the pool")
+	_, err := s.pool.Pop(t.Context(), "DEMO", "", 10) // as if Redis had been flushed
 	require.NoError(t, err)
 	_, err = s.ledger.DB().Exec("UPDATE t_seq_issue_log SET deadline = UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE WHERE status = 4") // ten minutes later
 	require.NoError(t, err)
-	testkit.Eventually(t, func() bool { n, err := s.pool.Size(t.Context(), "DEMO"); return err == nil && n == 3 }, "they did not come back")
+	testkit.Eventually(t, func() bool { n, err := s.pool.Size(t.Context(), "DEMO", ""); return err == nil && n == 3 }, "they did not come back")
 }
 
 func TestThePatrolIsScheduledOnce(t *testing.T) {

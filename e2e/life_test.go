@@ -22,7 +22,7 @@ func TestALifeOfANumber(t *testing.T) {
 		require.Equal(t, "OUTCOME_ABANDONED", s.settle(t, "Abandon", ticket))
 		abandoned := s.row(t, "ABANDON", seqNo)
 		s.awaitState(t, "ABANDON", seqNo, sequence.Replayable)
-		testkit.Eventually(t, func() bool { n, err := s.pool.Size(t.Context(), "ABANDON"); return err == nil && n == 1 }, "it is not in the pool")
+		testkit.Eventually(t, func() bool { n, err := s.pool.Size(t.Context(), "ABANDON", ""); return err == nil && n == 1 }, "it is not in the pool")
 		again, _ := s.next(t, "ABANDON")
 		for again != "ABANDON~A-000001~2" { // a claim of a moment ago may have found the pool empty
 			again, _ = s.next(t, "ABANDON")
@@ -54,7 +54,7 @@ func TestALifeOfANumber(t *testing.T) {
 		_, later := s.next(t, "SOLD") // when this one has come back, the confirmed one would have, too
 		s.awaitState(t, "SOLD", later, sequence.Replayable)
 		require.Equal(t, sequence.Confirmed, s.row(t, "SOLD", seqNo).State)
-		free, err := s.pool.Pop(t.Context(), "SOLD", 10)
+		free, err := s.pool.Pop(t.Context(), "SOLD", "", 10)
 		require.NoError(t, err)
 		require.NotContains(t, free, seqNo)
 	})

@@ -17,20 +17,20 @@ type held struct {
 
 func hold(n sequence.Number) held { return held{number: n, ticket: n.NextTicket().String()} }
 
+func holdAll(numbers []sequence.Number) []held {
+	all := make([]held, len(numbers))
+	for i, n := range numbers {
+		all[i] = hold(n)
+	}
+	return all
+}
+
 // block is the numbers of one allocation or one claim. They are taken front to back by one
 // atomic addition, without a lock.
 type block struct {
 	numbers []held
 	next    atomic.Int64
 	since   time.Time
-}
-
-func newBlock(numbers []sequence.Number, since time.Time) *block {
-	b := &block{numbers: make([]held, len(numbers)), since: since}
-	for i, n := range numbers {
-		b.numbers[i] = hold(n)
-	}
-	return b
 }
 
 // take gives at most count numbers, none when the block is used up.
@@ -45,6 +45,9 @@ func (b *block) take(count int) []held {
 	}
 	return b.numbers[lo:min(hi, int64(len(b.numbers)))]
 }
+
+// neverIssued reports whether the numbers have had no life yet: nobody can be about to confirm them.
+func (b *block) neverIssued() bool { return len(b.numbers) > 0 && b.numbers[0].number.Life == 0 }
 
 func (b *block) left() int { return max(0, len(b.numbers)-int(b.next.Load())) }
 
@@ -96,12 +99,17 @@ func (s *shelf) put(b *block) {
 }
 
 // left counts the numbers on the shelf.
-func (s *shelf) left() int {
+func (s *shelf) left() int { return s.leftWhere(func(*block) bool { return true }) }
+
+// leftWhere counts the numbers in the blocks that which names.
+func (s *shelf) leftWhere(which func(*block) bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
 	for _, b := range s.all() {
-		n += b.left()
+		if which(b) {
+			n += b.left()
+		}
 	}
 	return n
 }

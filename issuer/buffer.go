@@ -18,21 +18,26 @@ type buffer struct {
 	claimed, fresh shelf
 
 	freshLeft     atomic.Int64 // fresh numbers on the shelf
-	lowWater      atomic.Int64 // where the refill begins
+	claimedLeft   atomic.Int64 // claimed ones
+	freshLow      atomic.Int64 // below which the refill begins
+	claimedLow    atomic.Int64
+	used          atomic.Int64 // highest value allocated, of the period that runs
 	issuedClaimed atomic.Int64
 	issuedFresh   atomic.Int64
 	lastAsked     atomic.Int64 // time of the last Next, Unix nanoseconds
 	lastClaim     atomic.Int64 // time of the last answer from the pool
 	lastWarmUp    atomic.Int64 // time when a caller last waited for the pool
 	poolAway      atomic.Bool
+	period        atomic.Pointer[period]
+	turning       sync.Mutex // held while the period turns, and while something is put on a shelf
 	nudged        atomic.Bool
 	nudge         chan struct{} // wakes the upkeep
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and renewed when the upkeep has done a round
 	fault   error         // why the last allocation failed
-	// returning is numbers whose hand-back was asked for and not answered. They are never handed
-	// out: the ledger may have freed them.
+	// returning is numbers that are to be handed back, or whose hand-back was asked for and not
+	// answered. They are never handed out: the ledger may have freed them.
 	returning []held
 }
 
@@ -47,9 +52,15 @@ func (i *Issuer) buffer(ctx context.Context, name string) (*buffer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if rules.Format.HasPeriod() {
+		if err := i.readClock(ctx); err != nil {
+			return nil, err
+		}
+	}
 	b := &buffer{issuer: i, nudge: make(chan struct{}, 1), changed: make(chan struct{})}
 	b.rules.Store(&rules)
-	b.lowWater.Store(int64(rules.StepMin) / 2)
+	b.freshLow.Store(int64(rules.StepMin) / 2)
+	b.turn()
 	if other, loaded := i.buffers.LoadOrStore(name, b); loaded {
 		return other.(*buffer), nil //nolint:forcetypeassert // the map holds buffers only
 	}
@@ -58,15 +69,18 @@ func (i *Issuer) buffer(ctx context.Context, name string) (*buffer, error) {
 }
 
 // take gets count numbers, and waits a bounded time where memory has too few. What it got on the
-// way to an error it puts back.
-func (b *buffer) take(ctx context.Context, count int, now time.Time) (haul, error) {
+// way to an error it puts back; with partial it is content with that.
+func (b *buffer) take(ctx context.Context, count int, partial bool, now time.Time) (haul, error) {
 	b.lastAsked.Store(now.UnixNano())
+	if !b.period.Load().runs(b.issuer.clock.Load()) {
+		b.turn()
+	}
 	if b.cold(now) {
 		b.warmUp(ctx)
 	}
 	var h haul
 	if b.fill(&h, count); h.count < count {
-		if err := b.await(ctx, count, &h); err != nil {
+		if err := b.await(ctx, count, &h); err != nil && (!partial || h.count == 0 || ctx.Err() != nil) {
 			b.putBack(&h)
 			return haul{}, err
 		}
@@ -118,6 +132,9 @@ func (b *buffer) await(ctx context.Context, count int, h *haul) error {
 func (b *buffer) takeSome(count int) []held {
 	if part := b.claimed.take(count); part != nil {
 		b.issuedClaimed.Add(int64(len(part)))
+		if b.claimedLeft.Add(-int64(len(part))) < b.claimedLow.Load() {
+			b.wake()
+		}
 		return part
 	}
 	part := b.fresh.take(count)
@@ -125,7 +142,7 @@ func (b *buffer) takeSome(count int) []held {
 		return nil
 	}
 	b.issuedFresh.Add(int64(len(part)))
-	if b.freshLeft.Add(-int64(len(part))) < b.lowWater.Load() {
+	if b.freshLeft.Add(-int64(len(part))) < b.freshLow.Load() {
 		b.wake()
 	}
 	return part
@@ -134,16 +151,51 @@ func (b *buffer) takeSome(count int) []held {
 // putBack returns numbers that were taken and not handed out.
 func (b *buffer) putBack(h *haul) {
 	for _, part := range h.parts() {
-		back := &block{numbers: part, since: time.Now()}
 		if part[0].number.State == sequence.Replayed {
 			b.issuedClaimed.Add(-int64(len(part)))
-			b.claimed.put(back)
 		} else {
 			b.issuedFresh.Add(-int64(len(part)))
-			b.freshLeft.Add(int64(len(part)))
-			b.fresh.put(back)
 		}
+		b.put(part, time.Now())
 	}
+}
+
+// put lays numbers of one kind and one period on their shelf, or aside to go back where their period is
+// over.
+func (b *buffer) put(numbers []held, since time.Time) {
+	b.turning.Lock()
+	defer b.turning.Unlock()
+	switch {
+	case len(numbers) == 0:
+	case b.isPast(numbers[0].number):
+		b.giveBackLater(numbers)
+	case numbers[0].number.State == sequence.Replayed:
+		b.claimedLeft.Add(int64(len(numbers)))
+		b.claimed.put(&block{numbers: numbers, since: since})
+	default:
+		b.freshLeft.Add(int64(len(numbers)))
+		b.fresh.put(&block{numbers: numbers, since: since})
+	}
+}
+
+// takeFresh and takeClaimed take everything out of the blocks that which names.
+func (b *buffer) takeFresh(which func(*block) bool) []held {
+	taken := b.fresh.takeWhere(which)
+	b.freshLeft.Add(-int64(len(taken)))
+	return taken
+}
+
+func (b *buffer) takeClaimed(which func(*block) bool) []held {
+	taken := b.claimed.takeWhere(which)
+	b.claimedLeft.Add(-int64(len(taken)))
+	return taken
+}
+
+// giveBackLater lets the upkeep hand numbers back.
+func (b *buffer) giveBackLater(numbers []held) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.returning = append(b.returning, numbers...)
 }
 
 // emptyError says why there were no numbers within the wait.
@@ -223,8 +275,8 @@ func (i *Issuer) takeAllHeld() []held {
 	i.buffers.Range(func(_, value any) bool {
 		b := value.(*buffer) //nolint:forcetypeassert // the map holds buffers only
 		every := func(*block) bool { return true }
-		all = append(all, b.claimed.takeWhere(every)...)
-		all = append(all, b.fresh.takeWhere(every)...)
+		all = append(all, b.takeClaimed(every)...)
+		all = append(all, b.takeFresh(every)...)
 		all = append(all, b.takeReturning()...)
 		return true
 	})

@@ -24,6 +24,11 @@ type Ledger interface {
 	Allocate(ctx context.Context, bizType, owner, batchID string, count int) ([]sequence.Number, error)
 	Held(ctx context.Context, batchID string) ([]sequence.Number, error)
 	BizType(ctx context.Context, name string) (sequence.BizType, error)
+	BizTypes(ctx context.Context) ([]sequence.BizType, error)
+	Now(ctx context.Context) (time.Time, error)
+	Keyed(ctx context.Context, key sequence.IdempotencyKey) (sequence.KeyedAnswer, error)
+	IssueKeyed(ctx context.Context, issues []sequence.KeyedIssue) ([]sequence.KeyedResult, error)
+	BatchesHeldBy(ctx context.Context, issuer string) (map[string]int, error)
 	RegisterIssuer(ctx context.Context, id, host string, lease time.Duration) error
 	RenewLease(ctx context.Context, id string, lease time.Duration) error
 	EndIssuer(ctx context.Context, id string) error
@@ -31,9 +36,9 @@ type Ledger interface {
 
 // Pool is what an issuer needs of the pool; db/pool says what each call means and returns.
 type Pool interface {
-	Pop(ctx context.Context, bizType string, count int) ([]string, error)
-	Push(ctx context.Context, numbers []sequence.Number) error
-	Remove(ctx context.Context, numbers []sequence.Number) error
+	Pop(ctx context.Context, bizType, period string, count int) ([]sequence.PoolEntry, error)
+	Push(ctx context.Context, entries []sequence.PoolEntry) error
+	Remove(ctx context.Context, entries []sequence.PoolEntry) error
 }
 
 // Lifecycles starts and wakes the runs of numbers. An error means that nothing was taken.
@@ -59,9 +64,13 @@ type Issuer struct {
 
 	lease      atomic.Pointer[lease]
 	leaseLasts time.Duration
+	clock      atomic.Pointer[clock]
 
 	buffers  sync.Map // biz type -> *buffer
+	batches  *batches
 	records  *recorder
+	keyed    *batching.Coalescer[sequence.KeyedIssue, sequence.KeyedResult]
+	keyedOut sync.WaitGroup // keyed calls whose numbers are not written down yet
 	settle   *batching.Coalescer[sequence.Command, sequence.Decision]
 	starts   *courier.Courier[start]
 	wakes    *courier.Courier[wake]
@@ -102,7 +111,10 @@ func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ..
 	if err != nil {
 		host = "unknown"
 	}
-	i := &Issuer{host: host, ledger: ledger, pool: pool, runs: runs, log: o.log.With("component", "issuer"), leaseLasts: o.lease}
+	i := &Issuer{host: host, ledger: ledger, pool: pool, runs: runs, log: o.log.With("component", "issuer"), leaseLasts: o.lease, batches: newBatches()}
+	if err := i.readClock(ctx); err != nil {
+		return nil, err
+	}
 	if err := i.beginLease(ctx); err != nil {
 		return nil, err
 	}
@@ -113,9 +125,11 @@ func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ..
 	i.starts = courier.New(startOptions, i.log.With("queue", "starts"), i.deliverStart)
 	i.wakes = courier.New(wakeOptions, i.log.With("queue", "wakes"), i.deliverWake)
 	i.settle = batching.New(i.applySettles, batching.Options{})
+	i.keyed = batching.New(i.issueKeyed, batching.Options{MaxSize: keyedBatch})
 	i.accepted = newRepeater(i)
 	i.records = newRecorder(i)
 	i.upkeep.Go(i.keepLease)
+	i.upkeep.Go(i.keepSettings)
 	if err := i.metrics.observe(o.meter, i); err != nil {
 		return nil, errors.Join(err, i.Stop(ctx))
 	}
@@ -145,9 +159,11 @@ func (i *Issuer) Stop(ctx context.Context) error {
 			err = errors.Join(err, fmt.Errorf("%d numbers stay held: %w", len(held), backErr))
 		}
 	}
+	i.keyedOut.Wait()
 	i.records.close()
 	err = errors.Join(err, i.starts.Close(ctx), i.wakes.Close(ctx))
 	i.settle.Close()
+	i.keyed.Close()
 	if err == nil {
 		err = i.ledger.EndIssuer(ctx, i.ID())
 	}

@@ -189,7 +189,7 @@ func (b *bundle) free(t *testing.T, tickets ...string) {
 			if decisions[0].Outcome == sequence.OutcomeNotDue {
 				return false
 			}
-			require.NoError(t, b.pool.Push(t.Context(), []sequence.Number{decisions[0].Number}))
+			require.NoError(t, b.pool.Push(t.Context(), []sequence.PoolEntry{decisions[0].Pool}))
 		}
 		return true
 	}, "the window did not end")
@@ -338,7 +338,7 @@ func TestStop(t *testing.T) {
 	require.NoError(t, b.Stop(t.Context()))
 	require.Equal(t, 3, b.count(t, "status = 1"), "what was handed out is written down")
 	require.Zero(t, b.count(t, "status IN (0, 5)"), "nothing stays held")
-	free, err := b.pool.Size(t.Context(), "ORDER")
+	free, err := b.pool.Size(t.Context(), "ORDER", "")
 	require.NoError(t, err)
 	require.Equal(t, int64(b.count(t, "status = 4")), free)
 	require.Positive(t, free)
@@ -495,7 +495,7 @@ func TestALostReplyOfThePoolLosesAHintOnly(t *testing.T) {
 	testkit.Eventually(t, func() bool { b.next(t, 1); return b.poolVia.Lost() > 0 }, "the pool was not asked")
 	b.poolVia.LoseReplies(false)
 	require.Equal(t, sequence.Replayable, b.row(t, first.SeqNo).State, "the ledger knows that it is free")
-	require.NoError(t, b.pool.Push(t.Context(), []sequence.Number{b.row(t, first.SeqNo)}))
+	require.NoError(t, b.pool.Push(t.Context(), []sequence.PoolEntry{{BizType: "ORDER", SeqNo: first.SeqNo, Score: 1}}))
 	testkit.Eventually(t, func() bool { return b.next(t, 1)[0].Ticket == "ORDER~A-000001~2" }, "the number did not come back")
 }
 
@@ -598,10 +598,10 @@ func TestANumberThatWasHandedBackIsNotHandedOut(t *testing.T) {
 func TestAHintWithoutARowIsDropped(t *testing.T) {
 	b := setup(t)
 	b.next(t, 1)
-	require.NoError(t, b.pool.Push(t.Context(), []sequence.Number{{BizType: "ORDER", SeqNo: "A-999999", Value: -1}}))
+	require.NoError(t, b.pool.Push(t.Context(), []sequence.PoolEntry{{BizType: "ORDER", SeqNo: "A-999999", Score: -1}}))
 	testkit.Eventually(t, func() bool {
 		b.next(t, 1)
-		n, err := b.pool.Size(t.Context(), "ORDER")
+		n, err := b.pool.Size(t.Context(), "ORDER", "")
 		return err == nil && n == 0
 	}, "the hint is still in the pool")
 }

@@ -50,11 +50,20 @@ func (i *Issuer) keepLease() {
 	missed := false
 	for wait.For(i.background, i.leaseLasts/4) == nil {
 		err := i.renewLease()
+		if err == nil {
+			err = i.compareWithin(i.leaseLasts / 4)
+		}
 		if err != nil && !missed {
-			i.log.Warn("the lease could not be renewed; nothing is handed out once it is over", "issuer", i.ID(), "error", err)
+			i.log.Warn("the lease could not be looked after; nothing is handed out once it is over", "issuer", i.ID(), "error", err)
 		}
 		missed = err != nil
 	}
+}
+
+func (i *Issuer) compareWithin(limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(i.background, limit)
+	defer cancel()
+	return i.compareBatches(ctx)
 }
 
 // renewLease asks for a new term. When the old one is over in the ledger, this process forgets what
@@ -75,6 +84,7 @@ func (i *Issuer) renewLease() error {
 		return err
 	}
 	i.log.Warn("the lease was over; going on under a new id", "was", id, "issuer", i.ID())
+	i.batches.forget()
 	i.buffers.Range(func(_, value any) bool {
 		value.(*buffer).dropOthers(i.ID()) //nolint:forcetypeassert // the map holds buffers only
 		return true
@@ -108,6 +118,6 @@ func (i *Issuer) mayAnswer(h *haul) bool {
 // dropOthers takes what other issuer ids held out of memory for good.
 func (b *buffer) dropOthers(owner string) {
 	others := func(b *block) bool { return len(b.numbers) > 0 && b.numbers[0].number.Owner != owner }
-	b.claimed.takeWhere(others)
-	b.freshLeft.Add(-int64(len(b.fresh.takeWhere(others))))
+	b.takeClaimed(others)
+	b.takeFresh(others)
 }

@@ -35,8 +35,9 @@ type wake struct {
 	number sequence.Number
 	kind   sequence.Kind
 	bizKey string
-	// rescued: the number may be in the pool.
+	// rescued: the number may be in the pool, as pool says.
 	rescued bool
+	pool    sequence.PoolEntry
 }
 
 func (i *Issuer) deliverStart(ctx context.Context, s start) error {
@@ -53,7 +54,7 @@ func (i *Issuer) deliverWake(ctx context.Context, w wake) error {
 	ctx, cancel := context.WithTimeout(ctx, temporalTimeout)
 	defer cancel()
 	if w.rescued {
-		if err := i.pool.Remove(ctx, []sequence.Number{w.number}); err != nil {
+		if err := i.pool.Remove(ctx, []sequence.PoolEntry{w.pool}); err != nil {
 			i.log.DebugContext(ctx, "a rescued number may still be in the pool", "ticket", w.number.Ticket().String(), "error", err)
 		}
 	}

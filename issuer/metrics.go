@@ -3,6 +3,7 @@ package issuer
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -41,7 +42,7 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 
 // observe reads the issuer's own counts at every scrape.
 func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
-	var errs [5]error
+	var errs [6]error
 	issued, err := meter.Int64ObservableCounter(telemetry.MetricIssued, metric.WithDescription("Numbers handed out, by where they came from"))
 	errs[0] = err
 	held, err := meter.Int64ObservableGauge(telemetry.MetricHeld, metric.WithDescription("Numbers in this process's memory"))
@@ -50,6 +51,8 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 	errs[2] = err
 	dropped, err := meter.Int64ObservableCounter(telemetry.MetricDropped, metric.WithDescription("Starts and wakes that a full queue dropped"))
 	errs[3] = err
+	used, err := meter.Float64ObservableGauge(telemetry.MetricFormatUsed, metric.WithDescription("Part of the format's values that is allocated, of the period that runs, 0 to 1"))
+	errs[5] = err
 	queue := func(name string) metric.MeasurementOption {
 		return metric.WithAttributes(attribute.String(telemetry.KeyQueue, name))
 	}
@@ -58,11 +61,14 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 			b := value.(*buffer)                                             //nolint:forcetypeassert // the map holds buffers only
 			bizType := attribute.String(telemetry.KeyBizType, name.(string)) //nolint:forcetypeassert // its keys are names
 			claimed := metric.WithAttributes(bizType, attribute.String(telemetry.KeySource, "pool"))
-			fresh := metric.WithAttributes(bizType, attribute.String(telemetry.KeySource, "segment"))
+			fresh := metric.WithAttributes(bizType, attribute.String(telemetry.KeySource, strings.ToLower(b.rules.Load().Source.String())))
 			o.ObserveInt64(issued, b.issuedClaimed.Load(), claimed)
 			o.ObserveInt64(issued, b.issuedFresh.Load(), fresh)
 			o.ObserveInt64(held, int64(b.claimed.left()), claimed)
 			o.ObserveInt64(held, int64(b.fresh.left()), fresh)
+			if value := b.used.Load(); value > 0 { // this process has allocated
+				o.ObserveFloat64(used, float64(value)/float64(b.rules.Load().Format.Max()), metric.WithAttributes(bizType))
+			}
 			return true
 		})
 		o.ObserveInt64(queued, i.records.depth(), queue("records"))
@@ -72,7 +78,7 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 		o.ObserveInt64(dropped, i.starts.Dropped(), queue("starts"))
 		o.ObserveInt64(dropped, i.wakes.Dropped(), queue("wakes"))
 		return nil
-	}, issued, held, queued, dropped)
+	}, issued, held, used, queued, dropped)
 	return errors.Join(errs[:]...)
 }
 

@@ -17,6 +17,8 @@ const (
 	emptyWait = time.Second
 	// coldWait is how long the first call after an idle while waits for the pool.
 	coldWait = 20 * time.Millisecond
+	// recordedWait is how long a call waits for its hand-out to be written down, where it does.
+	recordedWait = 2 * time.Second
 )
 
 // Request asks for numbers.
@@ -24,6 +26,13 @@ type Request struct {
 	BizType string
 	BizKey  string // what the caller calls the business object; may be empty
 	Count   int    // 1 to MaxCount
+	// AllowPartial is content with fewer numbers, at least one, where there are not enough.
+	AllowPartial bool
+	// IdempotencyKey makes the call repeatable: for the confirm timeout the same key of the same caller
+	// is answered the same tickets, by any process. Empty for none.
+	IdempotencyKey string
+	// Caller is who calls; keys of different callers are different.
+	Caller string
 }
 
 // Issued is one number in the hands of its caller.
@@ -41,6 +50,10 @@ type Issued struct {
 // (the record queue is full, or memory was empty for a second) or an UnavailableError (memory is
 // empty and the ledger away, or this process lost its lease). On an error nothing was handed out; a number that was taken for a
 // caller who has gone is recorded as abandoned.
+//
+// With an idempotency key, and where the biz type says durableIssue, it answers only after the
+// hand-out is written down, and is unavailable while the ledger is away. A key that stands for another
+// call is ErrKeyReused, and one whose number has come to its end a KeySpentError.
 func (i *Issuer) Next(ctx context.Context, r Request) ([]Issued, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
@@ -53,36 +66,81 @@ func (i *Issuer) Next(ctx context.Context, r Request) ([]Issued, error) {
 	if err != nil {
 		return nil, err
 	}
-	queue, err := i.records.reserve(r.Count)
+	if r.IdempotencyKey != "" {
+		return i.nextKeyed(ctx, b, r, begun)
+	}
+	h, queue, err := i.take(ctx, b, r, begun)
 	if err != nil {
 		return nil, err
 	}
-	taken, err := b.take(ctx, r.Count, begun)
-	if err != nil {
-		queue.release(r.Count)
-		return nil, err
-	}
-	if !i.mayAnswer(&taken) { // what was taken is recovered with the rest of what this process held
-		queue.release(r.Count)
-		return nil, &sequence.UnavailableError{What: "this process's lease ended while it answered: repeat"}
+	var wait *receipt
+	if b.rules.Load().DurableIssue || h.durable() {
+		wait = newReceipt(h.count)
 	}
 	gone := ctx.Err() != nil
+	issued := make([]Issued, 0, h.count)
 	confirmBy := begun.Add(b.rules.Load().ConfirmTimeout)
-	issued := make([]Issued, r.Count)
-	n := 0
-	for _, part := range taken.parts() {
+	for _, part := range h.parts() {
 		for j := range part {
-			h := &part[j]
-			issued[n] = Issued{Ticket: h.ticket, SeqNo: h.number.SeqNo, Life: h.number.Life + 1, BatchID: h.number.BatchID, ConfirmBy: confirmBy}
-			queue.put(handOut{held: h, bizKey: r.BizKey, callerGone: gone})
-			n++
+			issued = append(issued, issuedOf(&part[j], confirmBy))
+			queue.put(handOut{held: &part[j], bizKey: r.BizKey, callerGone: gone, untold: wait != nil, receipt: wait})
 		}
 	}
 	if gone {
-		return nil, fmt.Errorf("next of %s: the caller has gone, its %d numbers are abandoned: %w", r.BizType, r.Count, context.Cause(ctx))
+		return nil, fmt.Errorf("next of %s: the caller has gone, its %d numbers are abandoned: %w", r.BizType, h.count, context.Cause(ctx))
+	}
+	if wait != nil {
+		if err := wait.await(ctx); err != nil {
+			return nil, fmt.Errorf("next of %s: %w", r.BizType, err)
+		}
 	}
 	i.metrics.next(time.Since(begun))
 	return issued, nil
+}
+
+// take takes numbers for a call, and a place in the record queue for each of them first.
+func (i *Issuer) take(ctx context.Context, b *buffer, r Request, begun time.Time) (haul, *recordShard, error) {
+	queue, err := i.records.reserve(r.Count)
+	if err != nil {
+		return haul{}, nil, err
+	}
+	h, err := b.take(ctx, r.Count, r.AllowPartial, begun)
+	queue.release(r.Count - h.count)
+	if err != nil {
+		return haul{}, nil, err
+	}
+	if !i.mayAnswer(&h) { // nobody was told of them; what is being recovered is refused
+		queue.release(h.count)
+		for _, part := range h.parts() {
+			b.giveBackLater(part)
+		}
+		return haul{}, nil, &sequence.UnavailableError{What: "this process's lease ended while it answered: repeat"}
+	}
+	return h, queue, nil
+}
+
+func issuedOf(h *held, confirmBy time.Time) Issued {
+	return Issued{Ticket: h.ticket, SeqNo: h.number.SeqNo, Life: h.number.Life + 1, BatchID: h.number.BatchID, ConfirmBy: confirmBy}
+}
+
+// await waits for the records. A caller who leaves first has its numbers recorded as abandoned, or if
+// they are written already, left to time out.
+func (r *receipt) await(ctx context.Context) error {
+	timer := time.NewTimer(recordedWait)
+	defer timer.Stop()
+	select {
+	case <-r.written:
+		if r.refused.Load() {
+			return &sequence.UnavailableError{What: "this process's lease ended before the hand-out was written down: repeat"}
+		}
+		return nil
+	case <-timer.C:
+		r.gone.Store(true)
+		return &sequence.UnavailableError{What: "the hand-out could not be written down within " + recordedWait.String()}
+	case <-ctx.Done():
+		r.gone.Store(true)
+		return context.Cause(ctx)
+	}
 }
 
 func (r Request) validate() error {
@@ -94,6 +152,9 @@ func (r Request) validate() error {
 	}
 	if r.Count < 1 || r.Count > MaxCount {
 		return sequence.Invalidf("count", "%d is not from 1 to %d", r.Count, MaxCount)
+	}
+	if r.IdempotencyKey != "" {
+		return sequence.ValidateIdempotencyKey(r.IdempotencyKey)
 	}
 	return nil
 }
@@ -112,6 +173,17 @@ func (h *haul) add(part []held) {
 		h.more = append(h.more, part)
 	}
 	h.count += len(part)
+}
+
+// durable reports whether a number was taken under the promise that nobody is told of it before it is
+// written down.
+func (h *haul) durable() bool {
+	for _, part := range h.parts() {
+		if part[0].number.Durable {
+			return true
+		}
+	}
+	return false
 }
 
 // parts ranges over what was taken.

@@ -33,6 +33,31 @@ type handOut struct {
 	held       *held
 	bizKey     string
 	callerGone bool
+	untold     bool     // nobody is told of the number before it is written down
+	receipt    *receipt // of a caller who waits for that; nil where none does
+}
+
+// receipt is how a caller who waits for its records learns what became of them.
+type receipt struct {
+	open    atomic.Int64 // records that are not written yet
+	refused atomic.Bool  // one of the numbers had been taken away
+	gone    atomic.Bool  // the caller has stopped waiting
+	written chan struct{}
+}
+
+func newReceipt(records int) *receipt {
+	r := &receipt{written: make(chan struct{})}
+	r.open.Store(int64(records))
+	return r
+}
+
+func (r *receipt) tell(d sequence.Decision) {
+	if d.Outcome != sequence.OutcomeRecorded && d.Outcome != sequence.OutcomeAlreadyRecorded {
+		r.refused.Store(true)
+	}
+	if r.open.Add(-1) == 0 {
+		close(r.written)
+	}
 }
 
 // recorder writes hand-outs to the ledger. Its queue is sharded so that callers share no lock; a
@@ -149,21 +174,31 @@ func gather(batch []handOut, queue <-chan handOut) []handOut {
 	return batch
 }
 
+func (h handOut) command() sequence.Command {
+	n := h.held.number
+	return sequence.Command{
+		Kind: sequence.Record, Ticket: n.NextTicket(), Owner: n.Owner, BatchID: n.BatchID, BizKey: h.bizKey,
+		CallerGone: h.callerGone || h.receipt != nil && h.receipt.gone.Load(), Waiting: h.untold,
+	}
+}
+
 // record writes one batch, however often that takes. It gives up, with false, only when the
 // issuer does.
 func (r *recorder) record(batch []handOut) bool {
 	i := r.issuer
-	commands := make([]sequence.Command, len(batch))
-	for j, h := range batch {
-		n := h.held.number
-		commands[j] = sequence.Command{
-			Kind: sequence.Record, Ticket: n.NextTicket(), Owner: n.Owner, BatchID: n.BatchID, BizKey: h.bizKey, CallerGone: h.callerGone,
-		}
-	}
 	for try := 1; ; try++ {
+		commands := make([]sequence.Command, len(batch))
+		for j, h := range batch {
+			commands[j] = h.command()
+		}
 		decisions, err := i.applyRecords(commands)
 		if err == nil {
 			i.recorded(commands, decisions)
+			for j, h := range batch {
+				if h.receipt != nil {
+					h.receipt.tell(decisions[j])
+				}
+			}
 			return true
 		}
 		if try == 1 {
@@ -190,7 +225,10 @@ func (i *Issuer) recorded(commands []sequence.Command, decisions []sequence.Deci
 	for j, d := range decisions {
 		switch d.Outcome {
 		case sequence.OutcomeRecorded, sequence.OutcomeAlreadyRecorded:
+			i.batches.settled(commands[j].BatchID, 1)
 			i.starts.Send(start{number: d.Number, due: now.Add(d.Wait)})
+		case sequence.OutcomeSuperseded: // taken away before anybody was told of it
+			i.batches.settled(commands[j].BatchID, 1)
 		default:
 			i.log.Error("a number was handed out that the ledger does not hold for this issuer; its batch is issued from no more",
 				"ticket", commands[j].Ticket.String(), "batch_id", commands[j].BatchID, "outcome", d.Outcome.String(),
@@ -209,6 +247,6 @@ func (i *Issuer) discard(bizType, batchID string) {
 	}
 	b := value.(*buffer) //nolint:forcetypeassert // the map holds buffers only
 	of := func(b *block) bool { return len(b.numbers) > 0 && b.numbers[0].number.BatchID == batchID }
-	b.claimed.takeWhere(of)
-	b.freshLeft.Add(-int64(len(b.fresh.takeWhere(of))))
+	b.takeClaimed(of)
+	b.takeFresh(of)
 }

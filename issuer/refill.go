@@ -15,14 +15,15 @@ import (
 const (
 	// upkeepEvery is how often a buffer in use is looked after without being asked to.
 	upkeepEvery = 250 * time.Millisecond
-	// freshDepth is how long the fresh numbers in memory last at the present rate.
+	// freshDepth is how long the fresh numbers in memory last at the present rate. A refill begins at
+	// half of it.
 	freshDepth = 10 * time.Second
-	// claimDepth is how long the claimed ones do.
+	// freshHold is how long they are kept when nobody asks for any.
+	freshHold = time.Minute
+	// claimDepth is how long the claimed ones last.
 	claimDepth = time.Second
 	// claimHold is how long a claimed number may wait in memory: a late confirm waits for it.
 	claimHold = 2 * time.Second
-	// rulesEvery is how often the biz type's settings are read again while it is in use.
-	rulesEvery = 2 * time.Second
 	// idleAfter is when a biz type that nobody asks for is left alone.
 	idleAfter = 2 * time.Second
 	// ledgerTimeout and poolTimeout end one call of the upkeep.
@@ -37,7 +38,7 @@ func (b *buffer) keepUp() {
 	ctx := b.issuer.background
 	tick := time.NewTicker(upkeepEvery)
 	defer tick.Stop()
-	u := upkeep{buffer: b, began: time.Now(), rulesRead: time.Now()}
+	u := upkeep{buffer: b, freshSize: sizing{target: freshDepth / 2}, claimSize: sizing{target: claimDepth / 2}}
 	for {
 		fault := u.round(ctx)
 		b.nudged.Store(false)
@@ -58,74 +59,51 @@ func (b *buffer) keepUp() {
 // upkeep is what one buffer's goroutine remembers between rounds.
 type upkeep struct {
 	*buffer
-	began     time.Time
-	issued    int64   // at the last round
-	rate      float64 // numbers per second, smoothed
-	rulesRead time.Time
+	freshSize, claimSize sizing
+
 	poolFault time.Time      // when the pool last failed
+	poolEmpty bool           // it gave nothing when it was last asked
 	doubtful  []string       // batches whose allocation or claim may have happened: its answer was lost
 	skipped   map[string]int // free numbers that somebody was working on when they were claimed: how often
+	warned    int            // how full the format was when it was last said, in percent
 }
 
-// round measures the rate, hands back claims that waited too long, and refills what is low.
+// round hands back what waited too long, and refills what is low.
 func (u *upkeep) round(ctx context.Context) error {
 	now := time.Now()
-	u.measure(now)
 	u.dropOthers(u.issuer.ID()) // a call under way may have brought what an earlier lease held
 	u.settleDoubts(ctx)
-	u.handBackOldClaims(ctx, now)
+	u.handBackOld(ctx, now)
 	if now.UnixNano()-u.lastAsked.Load() > int64(idleAfter) {
 		return u.lastFault()
 	}
-	u.readRules(ctx, now)
 	u.claim(ctx, now)
-	return u.allocate(ctx)
+	return u.allocate(ctx, now)
 }
 
-// measure smooths the rate over about a second.
-func (u *upkeep) measure(now time.Time) {
-	elapsed := now.Sub(u.began).Seconds()
-	if elapsed < upkeepEvery.Seconds()/2 {
-		return
-	}
-	issued := u.issuedClaimed.Load() + u.issuedFresh.Load()
-	present := float64(issued-u.issued) / elapsed
-	weight := min(1, elapsed)
-	u.rate += weight * (present - u.rate)
-	u.issued, u.began = issued, now
+// freshCover counts what can be handed out without waiting for the pool: fresh numbers, and claimed
+// ones that nobody can be about to confirm.
+func (u *upkeep) freshCover() int {
+	return int(u.freshLeft.Load()) + u.claimed.leftWhere((*block).neverIssued)
 }
 
-func (u *upkeep) readRules(ctx context.Context, now time.Time) {
-	if now.Sub(u.rulesRead) < rulesEvery {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
-	defer cancel()
-	rules, err := u.issuer.ledger.BizType(ctx, u.rules.Load().Name)
-	if err != nil {
-		u.issuer.log.DebugContext(ctx, "the settings could not be read again", "biz_type", u.rules.Load().Name, "error", err)
-		return
-	}
-	u.rules.Store(&rules)
-	u.rulesRead = now
-}
-
-// allocate brings the fresh numbers up to what the rate asks for, at least stepMin.
-func (u *upkeep) allocate(ctx context.Context) error {
+// allocate brings the fresh numbers up to what their use asks for, from stepMin to stepMax.
+func (u *upkeep) allocate(ctx context.Context, now time.Time) error {
 	rules := u.rules.Load()
-	want := min(max(int64(u.rate*freshDepth.Seconds()), int64(rules.StepMin)), int64(rules.StepMax))
-	u.lowWater.Store(max(1, want/2))
-	left := u.freshLeft.Load()
-	if left >= max(1, want/2) {
+	left := u.freshCover()
+	if low := max(u.freshSize.size, rules.StepMin) / 2; left >= max(1, low) {
 		return nil
 	}
+	want := u.freshSize.next(now, rules.StepMin, rules.StepMax)
+	u.freshLow.Store(int64(max(1, want/2)))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout) // a stop waits for it
 	defer cancel()
-	count := min(max(want-left, int64(rules.StepMin)), int64(rules.StepMax))
+	count := min(max(want-left, rules.StepMin), rules.StepMax)
 	batchID := "seg-" + uuid.NewString()
-	numbers, err := u.issuer.ledger.Allocate(ctx, rules.Name, u.issuer.ID(), batchID, int(count))
+	u.issuer.batches.opened(batchID, 1)
+	numbers, err := u.issuer.ledger.Allocate(ctx, rules.Name, u.issuer.ID(), batchID, count)
 	if err != nil {
-		u.doubt(err, batchID)
+		u.failed(err, batchID)
 		if u.lastFault() == nil {
 			u.issuer.log.WarnContext(ctx, "no fresh numbers", "biz_type", rules.Name, "left", left, "error", err)
 		}
@@ -134,27 +112,59 @@ func (u *upkeep) allocate(ctx context.Context) error {
 		}
 		return err
 	}
-	u.shelve(numbers)
+	u.shelve(batchID, numbers)
+	u.warnOfFull(ctx, numbers)
 	return nil
 }
 
-// shelve puts held numbers where they belong.
-func (u *upkeep) shelve(numbers []sequence.Number) {
-	switch {
-	case len(numbers) == 0:
-	case numbers[0].State == sequence.Replayed:
-		u.claimed.put(newBlock(numbers, time.Now()))
-	default:
-		u.freshLeft.Add(int64(len(numbers)))
-		u.fresh.put(newBlock(numbers, time.Now()))
+// warnOfFull says when most of the format is used, once for each bound.
+func (u *upkeep) warnOfFull(ctx context.Context, numbers []sequence.Number) {
+	last, rules := numbers[len(numbers)-1], u.rules.Load()
+	u.used.Store(last.Value)
+	percent := int(float64(last.Value) / float64(rules.Format.Max()) * 100)
+	if percent < u.warned { // another period
+		u.warned = 0
+	}
+	for _, bound := range []int{80, 95} {
+		if percent >= bound && u.warned < bound {
+			u.warned = bound
+			u.issuer.log.WarnContext(ctx, "the format is filling up; when it is full only numbers of the pool are issued",
+				"biz_type", rules.Name, "format", rules.Format.String(), "period", last.Period, "used_percent", percent)
+		}
 	}
 }
 
-// doubt remembers a batch that the ledger may hold for this issuer although the call failed.
-func (u *upkeep) doubt(err error, batchID string) {
+// shelve puts what a call brought where it belongs, and ends the call.
+func (u *upkeep) shelve(batchID string, numbers []sequence.Number) {
+	u.issuer.batches.opened(batchID, len(numbers))
+	u.issuer.batches.settled(batchID, 1)
+	type kind struct {
+		state  sequence.State
+		issued bool
+		period string
+	}
+	now := time.Now()
+	var order []kind
+	kinds := map[kind][]held{}
+	for _, n := range numbers { // each kind is handed out, kept and given back by rules of its own
+		k := kind{n.State, n.Life > 0, n.Period}
+		if kinds[k] == nil {
+			order = append(order, k)
+		}
+		kinds[k] = append(kinds[k], hold(n))
+	}
+	for _, k := range order {
+		u.put(kinds[k], now)
+	}
+}
+
+// failed ends a call that failed; one whose batch the ledger may hold all the same is asked about later.
+func (u *upkeep) failed(err error, batchID string) {
 	if errors.Is(err, sequence.ErrUnavailable) {
 		u.doubtful = append(u.doubtful, batchID)
+		return
 	}
+	u.issuer.batches.settled(batchID, 1)
 }
 
 // settleDoubts asks the ledger, once it answers again, what became of those batches.
@@ -166,7 +176,7 @@ func (u *upkeep) settleDoubts(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		u.shelve(numbers)
+		u.shelve(u.doubtful[0], numbers)
 		u.doubtful = u.doubtful[1:]
 	}
 }
@@ -176,18 +186,27 @@ func (u *upkeep) claim(ctx context.Context, now time.Time) {
 	if now.Sub(u.poolFault) < time.Second {
 		return
 	}
-	rules := u.rules.Load()
-	want := min(max(int(u.rate*claimDepth.Seconds()), 1), rules.StepMax)
-	left := u.claimed.left()
-	if left > want/2 {
+	rules, left := u.rules.Load(), u.claimed.left()
+	if left > u.claimSize.size/2 {
 		return
+	}
+	if u.poolEmpty { // nothing was used up
+		u.claimSize = sizing{target: u.claimSize.target}
+	}
+	want := u.claimSize.next(now, 1, rules.StepMax)
+	u.claimedLow.Store(int64(want/2 + 1))
+	// What was never handed out may wait in memory as fresh numbers do, so the pool is asked for the
+	// place of those too.
+	if fresh, cover := max(u.freshSize.size, rules.StepMin), u.freshCover(); cover < fresh/2 {
+		want = min(want+fresh-cover, rules.StepMax)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout) // a stop waits for it
 	defer cancel()
 	batchID := "claim-" + uuid.NewString()
-	numbers, skipped, err := u.issuer.claim(ctx, rules.Name, batchID, want-left)
+	u.issuer.batches.opened(batchID, 1)
+	numbers, skipped, err := u.issuer.claim(ctx, rules, u.period.Load().name, batchID, max(1, want-left))
 	if err != nil {
-		u.doubt(err, batchID)
+		u.failed(err, batchID)
 		if !u.poolAway.Swap(true) {
 			u.issuer.log.WarnContext(ctx, "no numbers from the pool; issuing fresh ones", "biz_type", rules.Name, "error", err)
 		}
@@ -196,37 +215,42 @@ func (u *upkeep) claim(ctx context.Context, now time.Time) {
 	}
 	u.poolAway.Store(false)
 	u.lastClaim.Store(time.Now().UnixNano())
-	u.shelve(numbers)
+	u.poolEmpty = len(numbers) == 0
+	u.shelve(batchID, numbers)
 	u.putBackSkipped(ctx, skipped)
 }
 
-// handBackOldClaims returns claims that were not issued within the hold time.
-func (u *upkeep) handBackOldClaims(ctx context.Context, now time.Time) {
-	old := append(u.takeReturning(), u.claimed.takeWhere(func(b *block) bool { return now.Sub(b.since) > claimHold })...)
+// handBackOld returns claims that were not issued within their hold time, and what nobody asks for.
+func (u *upkeep) handBackOld(ctx context.Context, now time.Time) {
+	idle := now.UnixNano()-u.lastAsked.Load() > int64(freshHold)
+	old := append(u.takeReturning(), u.takeClaimed(func(b *block) bool {
+		return idle || !b.neverIssued() && now.Sub(b.since) > claimHold
+	})...)
+	if idle {
+		old = append(old, u.takeFresh(func(*block) bool { return true })...)
+	}
 	if len(old) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
 	if err := u.issuer.handBack(ctx, old); err != nil {
-		u.issuer.log.WarnContext(ctx, "claims could not be handed back; trying until they are", "biz_type", u.rules.Load().Name, "count", len(old), "error", err)
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		u.returning = append(u.returning, old...)
+		u.issuer.log.WarnContext(ctx, "numbers could not be handed back; trying until they are", "biz_type", u.rules.Load().Name, "count", len(old), "error", err)
+		u.giveBackLater(old)
 	}
 }
 
 // putBackSkipped returns numbers to the pool that somebody was working on when they were claimed.
 // One that is skipped again and again has no row at all, and is dropped.
-func (u *upkeep) putBackSkipped(ctx context.Context, numbers []sequence.Number) {
+func (u *upkeep) putBackSkipped(ctx context.Context, entries []sequence.PoolEntry) {
 	const most = 3
-	if u.skipped == nil || len(numbers) == 0 {
+	if u.skipped == nil || len(entries) == 0 {
 		u.skipped = map[string]int{}
 	}
-	back := numbers[:0]
-	for _, n := range numbers {
-		if u.skipped[n.SeqNo]++; u.skipped[n.SeqNo] < most {
-			back = append(back, n)
+	back := entries[:0]
+	for _, e := range entries {
+		if u.skipped[e.SeqNo]++; u.skipped[e.SeqNo] < most {
+			back = append(back, e)
 		}
 	}
 	if err := u.issuer.pool.Push(ctx, back); err != nil {
@@ -234,48 +258,47 @@ func (u *upkeep) putBackSkipped(ctx context.Context, numbers []sequence.Number) 
 	}
 }
 
-// claim pops seq nos and claims their rows. A popped number that the ledger does not give is a
+// claim pops numbers and claims their rows. A popped number that the ledger does not give is a
 // stale hint and dropped, but one that is free and only not due goes back. Skipped ones have no
 // row, or a row that somebody is working on.
-func (i *Issuer) claim(ctx context.Context, bizType, batchID string, count int) (claimed, skipped []sequence.Number, err error) {
+func (i *Issuer) claim(ctx context.Context, rules *sequence.BizType, period, batchID string, count int) (claimed []sequence.Number, skipped []sequence.PoolEntry, err error) {
+	if rules.Reuse != sequence.ReuseSamePeriod {
+		period = ""
+	}
 	popCtx, cancel := context.WithTimeout(ctx, poolTimeout)
 	defer cancel()
-	seqNos, err := i.pool.Pop(popCtx, bizType, count)
-	if err != nil || len(seqNos) == 0 {
+	entries, err := i.pool.Pop(popCtx, rules.Name, period, count)
+	if err != nil || len(entries) == 0 {
 		return nil, nil, err
 	}
 	owner := i.ID()
-	commands := make([]sequence.Command, len(seqNos))
-	for j, seqNo := range seqNos {
+	commands := make([]sequence.Command, len(entries))
+	for j, e := range entries {
 		commands[j] = sequence.Command{
-			Kind: sequence.Claim, Owner: owner, BatchID: batchID, Ticket: sequence.Ticket{BizType: bizType, SeqNo: seqNo},
+			Kind: sequence.Claim, Owner: owner, BatchID: batchID, Ticket: sequence.Ticket{BizType: rules.Name, SeqNo: e.SeqNo},
 		}
 	}
 	decisions, err := i.ledger.Apply(ctx, commands)
 	if err != nil {
 		// Nothing is known of the claim: the caller asks later. The hints go back for what it did
 		// not take; one of a number that it took is dropped at the next claim.
-		back := make([]sequence.Number, len(seqNos))
-		for j, seqNo := range seqNos {
-			back[j] = sequence.Number{BizType: bizType, SeqNo: seqNo}
-		}
-		return nil, nil, errors.Join(err, i.pool.Push(ctx, back))
+		return nil, nil, errors.Join(err, i.pool.Push(ctx, entries))
 	}
-	var notDue []sequence.Number
+	var notDue []sequence.PoolEntry
 	for j, d := range decisions {
 		switch d.Outcome {
 		case sequence.OutcomeClaimed:
 			claimed = append(claimed, d.Number)
 		case sequence.OutcomeNotDue:
-			notDue = append(notDue, d.Number)
+			notDue = append(notDue, d.Pool)
 		case sequence.OutcomeNotFound:
-			skipped = append(skipped, sequence.Number{BizType: bizType, SeqNo: seqNos[j]})
+			skipped = append(skipped, entries[j])
 		default:
 		}
 	}
-	i.metrics.claimed(bizType, len(claimed), len(seqNos)-len(claimed))
+	i.metrics.claimed(rules.Name, len(claimed), len(entries)-len(claimed))
 	if err := i.pool.Push(ctx, notDue); err != nil {
-		i.log.WarnContext(ctx, "numbers that are not due could not be put back into the pool", "biz_type", bizType, "count", len(notDue), "error", err)
+		i.log.WarnContext(ctx, "numbers that are not due could not be put back into the pool", "biz_type", rules.Name, "count", len(notDue), "error", err)
 	}
 	return claimed, skipped, nil
 }
@@ -294,10 +317,11 @@ func (i *Issuer) handBack(ctx context.Context, numbers []held) error {
 	if err != nil {
 		return err
 	}
-	free := make([]sequence.Number, 0, len(decisions))
-	for _, d := range decisions {
+	free := make([]sequence.PoolEntry, 0, len(decisions))
+	for j, d := range decisions {
+		i.batches.settled(commands[j].BatchID, 1)
 		if d.Outcome == sequence.OutcomeHandedBack {
-			free = append(free, d.Number)
+			free = append(free, d.Pool)
 		}
 	}
 	if err := i.pool.Push(ctx, free); err != nil {

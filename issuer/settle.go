@@ -111,7 +111,7 @@ func (i *Issuer) applySettles(ctx context.Context, commands []sequence.Command) 
 func (i *Issuer) settled(c sequence.Command, d sequence.Decision) Result {
 	switch d.Outcome {
 	case sequence.OutcomeRescued, sequence.OutcomeConfirmed, sequence.OutcomeAbandoned:
-		i.wakes.Send(wake{number: d.Number, kind: c.Kind, bizKey: c.BizKey, rescued: d.Outcome == sequence.OutcomeRescued})
+		i.wakes.Send(wake{number: d.Number, kind: c.Kind, bizKey: c.BizKey, rescued: d.Outcome == sequence.OutcomeRescued, pool: d.Pool})
 	case sequence.OutcomeConflict:
 		i.log.Error("two holders met at one number", "asked", c.Ticket.String(), "asked_biz_key", c.BizKey,
 			"current", d.Number.Ticket().String(), "current_biz_key", d.Number.BizKey, "state", d.Number.State.String())

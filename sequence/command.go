@@ -72,4 +72,7 @@ type Command struct {
 	Lease time.Duration
 	// CallerGone: of Record. The caller left before it was answered, so the life begins abandoned.
 	CallerGone bool
+	// Waiting: of Record. The caller is answered only after it, and is refused where the number has
+	// been taken away in between.
+	Waiting bool
 }

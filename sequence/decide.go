@@ -83,6 +83,8 @@ func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
 			n.BizKey = c.BizKey
 		}
 		return OutcomeAlreadyRecorded
+	case c.Waiting:
+		return OutcomeSuperseded // nobody has been told of it
 	}
 	return OutcomeConflict
 }

@@ -26,6 +26,10 @@ var (
 	ErrBusy = errors.New("busy")
 	// ErrLeaseOver: the issuer's lease has ended; it holds nothing any more and goes on under a new id.
 	ErrLeaseOver = errors.New("the issuer's lease is over")
+	// ErrKeyReused: the idempotency key stands for a call with other content. Nothing was taken.
+	ErrKeyReused = errors.New("the idempotency key was used for another call")
+	// ErrKeySpent: the number that the idempotency key stands for has come to its end. See KeySpentError.
+	ErrKeySpent = errors.New("the idempotency key stands for a number that is no longer held")
 	// ErrUnavailable: a server that the call needs is away. See UnavailableError.
 	ErrUnavailable = errors.New("unavailable")
 )
@@ -80,6 +84,22 @@ func (e *RefusedError) Unwrap() error {
 		return ErrConflict
 	}
 }
+
+// KeySpentError is a repeated call of Next whose number has come to an end in the meantime: it is not
+// handed out again under the same key.
+type KeySpentError struct {
+	Key     string
+	Ticket  Ticket // what the first call was answered
+	Current Ticket // the life that stands in the ledger now
+	State   State  // where that life stands
+}
+
+func (e *KeySpentError) Error() string {
+	return fmt.Sprintf("%q stands for %s: %s: the ledger has %s, %s: use a new key", e.Key, e.Ticket, ErrKeySpent, e.Current, e.State)
+}
+
+// Unwrap makes errors.Is(err, ErrKeySpent) hold.
+func (e *KeySpentError) Unwrap() error { return ErrKeySpent }
 
 // BusyError says what is full and when to repeat the call. Nothing was taken.
 type BusyError struct {

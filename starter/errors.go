@@ -12,16 +12,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/lacuna-seq/lacuna/api"
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/sequence"
-)
-
-// Reasons of google.rpc.ErrorInfo, which tell apart what shares a code.
-const (
-	errorDomain          = "lacuna"
-	reasonFormatFull     = "FORMAT_FULL"
-	reasonTicketRequired = "TICKET_REQUIRED"
-	reasonRevision       = "REVISION"
 )
 
 // apiError is the one table from errors to the API's codes and details. What went wrong inside is
@@ -32,15 +25,14 @@ func apiError(err error) *connect.Error {
 		revision    *sequence.RevisionError
 		refused     *sequence.RefusedError
 		busy        *sequence.BusyError
+		spent       *sequence.KeySpentError
 		unavailable *sequence.UnavailableError
 	)
 	switch {
 	case errors.As(err, &invalid):
 		return withDetail(connect.CodeInvalidArgument, err, &errdetails.BadRequest{FieldViolations: violations(err)})
 	case errors.As(err, &revision):
-		return withDetail(connect.CodeAborted, err, &errdetails.ErrorInfo{
-			Reason: reasonRevision, Domain: errorDomain, Metadata: map[string]string{"revision": strconv.FormatInt(revision.Current, 10)},
-		})
+		return withDetail(connect.CodeAborted, err, info(api.ReasonRevision, "revision", strconv.FormatInt(revision.Current, 10)))
 	case errors.As(err, &refused):
 		code := connect.CodeFailedPrecondition
 		if refused.Outcome == sequence.OutcomeConflict {
@@ -50,9 +42,14 @@ func apiError(err error) *connect.Error {
 	case errors.Is(err, sequence.ErrNotFound):
 		return connect.NewError(connect.CodeNotFound, err)
 	case errors.Is(err, sequence.ErrTicketRequired):
-		return withDetail(connect.CodeFailedPrecondition, err, &errdetails.ErrorInfo{Reason: reasonTicketRequired, Domain: errorDomain})
+		return withDetail(connect.CodeFailedPrecondition, err, info(api.ReasonTicketRequired))
 	case errors.Is(err, sequence.ErrFull):
-		return withDetail(connect.CodeFailedPrecondition, err, &errdetails.ErrorInfo{Reason: reasonFormatFull, Domain: errorDomain})
+		return withDetail(connect.CodeFailedPrecondition, err, info(api.ReasonFormatFull))
+	case errors.Is(err, sequence.ErrKeyReused):
+		return withDetail(connect.CodeFailedPrecondition, err, info(api.ReasonKeyReused))
+	case errors.As(err, &spent):
+		return withDetail(connect.CodeFailedPrecondition, err, info(api.ReasonKeySpent,
+			"ticket", spent.Ticket.String(), "currentTicket", spent.Current.String(), "state", spent.State.String()))
 	case errors.As(err, &busy):
 		return withDetail(connect.CodeResourceExhausted, err, &errdetails.RetryInfo{RetryDelay: durationpb.New(busy.RetryAfter)})
 	case errors.As(err, &unavailable):
@@ -65,6 +62,15 @@ func apiError(err error) *connect.Error {
 	}
 	slog.Error("a call failed inside", "error", err)
 	return connect.NewError(connect.CodeInternal, errors.New("internal error; the server's log says more"))
+}
+
+// info is a reason with its metadata: keys and values in turn.
+func info(reason string, metadata ...string) *errdetails.ErrorInfo {
+	i := &errdetails.ErrorInfo{Reason: reason, Domain: api.ErrorDomain, Metadata: map[string]string{}}
+	for j := 0; j+1 < len(metadata); j += 2 {
+		i.Metadata[metadata[j]] = metadata[j+1]
+	}
+	return i
 }
 
 // violations lists every faulty field in an error that joins several.

@@ -23,7 +23,7 @@ func numberMessage(n sequence.Number) *lacunav1.Number {
 	m := &lacunav1.Number{
 		BizType: n.BizType, SeqNo: n.SeqNo, Value: n.Value, Life: n.Life, Replays: n.Replays, State: &state,
 		BatchId: n.BatchID, BizKey: n.BizKey, IssuedTime: timeMessage(n.IssuedTime), ConfirmedTime: timeMessage(n.ConfirmedTime),
-		AbandonedTime: timeMessage(n.AbandonedTime), Deadline: timeMessage(n.Deadline), Reason: n.Reason,
+		AbandonedTime: timeMessage(n.AbandonedTime), Deadline: timeMessage(n.Deadline), Reason: n.Reason, Period: n.Period,
 	}
 	if n.Life > 0 {
 		m.Ticket = n.Ticket().String()

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/db/ledger"
@@ -51,42 +49,6 @@ func (s *operatorService) put(ctx context.Context, asked *lacunav1.BizType) (seq
 	return b, nil
 }
 
-// changeTo sets the rules that are present. Its error is only what Validate would not find.
-func changeTo(asked *lacunav1.BizType, b *sequence.BizType) error {
-	var faults []error
-	if asked.Format != nil {
-		format, err := sequence.ParseFormat(asked.GetFormat())
-		if err != nil {
-			faults = append(faults, err)
-			format, _ = sequence.ParseFormat("{seq:1}") // stands in: Validate need not call it missing as well
-		}
-		b.Format = format
-	}
-	if asked.StepMin != nil {
-		b.StepMin = int(asked.GetStepMin())
-	}
-	if asked.StepMax != nil {
-		b.StepMax = int(asked.GetStepMax())
-	}
-	if asked.MaxReplays != nil {
-		b.MaxReplays = int(asked.GetMaxReplays())
-	}
-	for _, d := range []struct {
-		field string
-		asked *durationpb.Duration
-		rule  *time.Duration
-	}{{"confirmTimeout", asked.GetConfirmTimeout(), &b.ConfirmTimeout}, {"safetyWindow", asked.GetSafetyWindow(), &b.SafetyWindow}} {
-		if d.asked == nil {
-			continue
-		}
-		*d.rule = d.asked.AsDuration()
-		if *d.rule%time.Millisecond != 0 {
-			faults = append(faults, sequence.Invalidf(d.field, "%s is not a whole number of milliseconds", *d.rule))
-		}
-	}
-	return errors.Join(faults...)
-}
-
 func (s *operatorService) GetBizType(ctx context.Context, r *connect.Request[lacunav1.GetBizTypeRequest]) (*connect.Response[lacunav1.GetBizTypeResponse], error) {
 	if err := sequence.ValidateBizTypeName(r.Msg.GetName()); err != nil {
 		return nil, apiError(err)
@@ -108,12 +70,4 @@ func (s *operatorService) ListBizTypes(ctx context.Context, _ *connect.Request[l
 		response.BizTypes = append(response.BizTypes, bizTypeMessage(b))
 	}
 	return connect.NewResponse(response), nil
-}
-
-func bizTypeMessage(b sequence.BizType) *lacunav1.BizType {
-	format, stepMin, stepMax, maxReplays := b.Format.String(), int32(b.StepMin), int32(b.StepMax), int32(b.MaxReplays)
-	return &lacunav1.BizType{
-		Name: b.Name, Format: &format, StepMin: &stepMin, StepMax: &stepMax, MaxReplays: &maxReplays, Revision: &b.Revision,
-		ConfirmTimeout: durationpb.New(b.ConfirmTimeout), SafetyWindow: durationpb.New(b.SafetyWindow),
-	}
 }

@@ -25,7 +25,13 @@ func (s *sequenceService) Next(ctx context.Context, r *connect.Request[lacunav1.
 	if r.Msg.Count != nil {
 		count = int(r.Msg.GetCount())
 	}
-	issued, err := s.issuer.Next(ctx, issuer.Request{BizType: r.Msg.GetBizType(), BizKey: r.Msg.GetBizKey(), Count: count})
+	key, err := idempotencyKey(r)
+	if err != nil {
+		return nil, apiError(err)
+	}
+	issued, err := s.issuer.Next(ctx, issuer.Request{
+		BizType: r.Msg.GetBizType(), BizKey: r.Msg.GetBizKey(), Count: count, AllowPartial: r.Msg.GetAllowPartial(), IdempotencyKey: key,
+	})
 	if err != nil {
 		return nil, apiError(err)
 	}
@@ -36,6 +42,25 @@ func (s *sequenceService) Next(ctx context.Context, r *connect.Request[lacunav1.
 		}
 	}
 	return connect.NewResponse(&lacunav1.NextResponse{Numbers: numbers}), nil
+}
+
+// idempotencyKey reads the key from the field or the header Idempotency-Key, where it may stand in
+// quotes; "" for none.
+func idempotencyKey(r *connect.Request[lacunav1.NextRequest]) (string, error) {
+	field, header := r.Msg.GetIdempotencyKey(), r.Header().Get("Idempotency-Key")
+	if len(header) >= 2 && header[0] == '"' && header[len(header)-1] == '"' {
+		header = header[1 : len(header)-1]
+	}
+	if header == "" {
+		if len(r.Header().Values("Idempotency-Key")) > 0 {
+			return "", sequence.Invalidf("idempotencyKey", "the header Idempotency-Key is empty")
+		}
+		return field, nil
+	}
+	if field != "" && field != header {
+		return "", sequence.Invalidf("idempotencyKey", "the field and the header Idempotency-Key differ")
+	}
+	return header, nil
 }
 
 func (s *sequenceService) Confirm(ctx context.Context, r *connect.Request[lacunav1.ConfirmRequest]) (*connect.Response[lacunav1.ConfirmResponse], error) {

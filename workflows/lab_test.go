@@ -51,7 +51,7 @@ func (r *rows) Apply(_ context.Context, commands []sequence.Command) ([]sequence
 	return decisions, nil
 }
 
-func (r *rows) Push(_ context.Context, numbers []sequence.Number) error {
+func (r *rows) Push(_ context.Context, entries []sequence.PoolEntry) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	select {
@@ -61,13 +61,13 @@ func (r *rows) Push(_ context.Context, numbers []sequence.Number) error {
 	if r.poolDown {
 		return errors.New("connection refused")
 	}
-	for _, n := range numbers {
-		r.pushed[n.SeqNo]++
+	for _, e := range entries {
+		r.pushed[e.SeqNo]++
 	}
 	return nil
 }
 
-func (r *rows) Remove(context.Context, []sequence.Number) error { return nil }
+func (r *rows) Remove(context.Context, []sequence.PoolEntry) error { return nil }
 
 // lab is a worker on a real server, and a ledger in memory.
 type lab struct {

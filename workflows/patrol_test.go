@@ -19,7 +19,7 @@ func TestPatrolTakesEveryStepThoughOneFails(t *testing.T) {
 	suite.SetLogger(slog.New(slog.DiscardHandler))
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env)
-	nudged, repooled := 0, 0
+	nudged, repooled, purged := 0, 0, 0
 	env.RegisterActivityWithOptions(func(context.Context) (activities.RecoverResult, error) {
 		return activities.RecoverResult{}, errors.New("the ledger is away")
 	}, activity.RegisterOptions{Name: activities.RecoverName})
@@ -31,8 +31,13 @@ func TestPatrolTakesEveryStepThoughOneFails(t *testing.T) {
 		repooled++
 		return activities.RepoolResult{}, nil
 	}, activity.RegisterOptions{Name: activities.RepoolName})
+	env.RegisterActivityWithOptions(func(context.Context) (activities.PurgeResult, error) {
+		purged++
+		return activities.PurgeResult{}, nil
+	}, activity.RegisterOptions{Name: activities.PurgeName})
 	env.ExecuteWorkflow(workflows.PatrolName)
 	require.ErrorContains(t, env.GetWorkflowError(), "the ledger is away")
 	require.Equal(t, 1, nudged)
 	require.Equal(t, 1, repooled)
+	require.Equal(t, 1, purged)
 }

@@ -88,7 +88,7 @@ func (w *world) Apply(_ context.Context, commands []sequence.Command) ([]sequenc
 	return decisions, nil
 }
 
-func (w *world) Push(_ context.Context, _ []sequence.Number) error {
+func (w *world) Push(_ context.Context, _ []sequence.PoolEntry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.onPush != nil {
@@ -102,7 +102,7 @@ func (w *world) Push(_ context.Context, _ []sequence.Number) error {
 	return nil
 }
 
-func (w *world) Remove(context.Context, []sequence.Number) error {
+func (w *world) Remove(context.Context, []sequence.PoolEntry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.removed++

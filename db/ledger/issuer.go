@@ -20,6 +20,7 @@ const (
 	markDead       = `UPDATE t_seq_issuer SET state = 'DEAD' WHERE id = ? AND state = 'LIVE' AND lease_until <= UTC_TIMESTAMP(6)`
 	queryDead      = `SELECT id, lease_ms FROM t_seq_issuer WHERE state = 'DEAD' ORDER BY lease_until, id LIMIT ?`
 	queryHeldBy    = `SELECT ` + numberColumns + ` FROM t_seq_issue_log WHERE status IN (0, 5) AND owner = ? ORDER BY id LIMIT ?`
+	queryBatchesOf = `SELECT batch_id, COUNT(*) FROM t_seq_issue_log WHERE status IN (0, 5) AND owner = ? GROUP BY batch_id`
 	markRecovered  = `UPDATE t_seq_issuer SET state = 'RECOVERED', ended_time = UTC_TIMESTAMP(6) WHERE id = ? AND state = 'DEAD'`
 	lockLiveIssuer = `SELECT id FROM t_seq_issuer WHERE id = ? AND state = 'LIVE' AND lease_until > UTC_TIMESTAMP(6) FOR UPDATE`
 )
@@ -106,6 +107,26 @@ func scanStrings(rows *sql.Rows) ([]string, error) {
 func (l *Ledger) HeldBy(ctx context.Context, issuer string, limit int) ([]sequence.Number, error) {
 	held, err := scanNumbers(l.db.QueryContext(ctx, queryHeldBy, issuer, limit))
 	return held, classify("read what "+issuer+" holds", err)
+}
+
+// BatchesHeldBy counts what stands in the issuer's name, by allocation and claim.
+func (l *Ledger) BatchesHeldBy(ctx context.Context, issuer string) (map[string]int, error) {
+	tried := "read which batches " + issuer + " holds"
+	rows, err := l.db.QueryContext(ctx, queryBatchesOf, issuer)
+	if err != nil {
+		return nil, classify(tried, err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	held := map[string]int{}
+	for rows.Next() {
+		var batchID string
+		var count int
+		if err := rows.Scan(&batchID, &count); err != nil {
+			return nil, classify(tried, err)
+		}
+		held[batchID] = count
+	}
+	return held, classify(tried, rows.Err())
 }
 
 // IssuerRecovered writes down that a dead issuer holds nothing any more.

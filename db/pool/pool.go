@@ -77,62 +77,63 @@ func (p *Pool) Ping(ctx context.Context) error {
 
 // Push puts numbers, of any biz types, into their pools. A number that is there already stays
 // there once. On an error any part of them may have been pushed; pushing again is harmless.
-func (p *Pool) Push(ctx context.Context, numbers []sequence.Number) error {
-	if len(numbers) == 0 {
+func (p *Pool) Push(ctx context.Context, entries []sequence.PoolEntry) error {
+	if len(entries) == 0 {
 		return nil
 	}
 	members := map[string][]redis.Z{}
-	for _, n := range numbers {
-		// A value above 2^53 is rounded here: the order is a wish, the member is exact.
-		members[n.BizType] = append(members[n.BizType], redis.Z{Score: float64(n.Value), Member: n.SeqNo})
+	for _, e := range entries {
+		key := poolKey(e.BizType, e.Period)
+		members[key] = append(members[key], redis.Z{Score: e.Score, Member: e.SeqNo})
 	}
 	_, err := p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for bizType, m := range members {
-			pipe.ZAdd(ctx, poolKey(bizType), m...)
+		for key, m := range members {
+			pipe.ZAdd(ctx, key, m...)
 		}
 		return nil
 	})
-	return classify(fmt.Sprintf("push %d numbers", len(numbers)), err)
+	return classify(fmt.Sprintf("push %d numbers", len(entries)), err)
 }
 
-// Pop takes at most count seq nos out of a biz type's pool, lowest value first. An empty pool
-// gives none and no error. On an error some may have left the pool unseen; their rows stay
-// REPLAYABLE in the ledger.
-func (p *Pool) Pop(ctx context.Context, bizType string, count int) ([]string, error) {
-	popped, err := p.client.ZPopMin(ctx, poolKey(bizType), int64(count)).Result()
+// Pop takes at most count numbers out of a biz type's pool, lowest score first. period is "" but where
+// numbers are issued again in their own period only. An empty pool gives none and no error. On an
+// error some may have left the pool unseen; their rows stay REPLAYABLE in the ledger.
+func (p *Pool) Pop(ctx context.Context, bizType, period string, count int) ([]sequence.PoolEntry, error) {
+	popped, err := p.client.ZPopMin(ctx, poolKey(bizType, period), int64(count)).Result()
 	if err != nil {
 		return nil, classify(fmt.Sprintf("pop %d numbers of %s", count, bizType), err)
 	}
-	seqNos := make([]string, 0, len(popped))
+	entries := make([]sequence.PoolEntry, 0, len(popped))
 	for _, z := range popped {
 		if seqNo, ok := z.Member.(string); ok {
-			seqNos = append(seqNos, seqNo)
+			entries = append(entries, sequence.PoolEntry{BizType: bizType, Period: period, SeqNo: seqNo, Score: z.Score})
 		}
 	}
-	return seqNos, nil
+	return entries, nil
 }
 
 // Remove takes numbers out of their pools where they are there, e.g. after a rescue.
-func (p *Pool) Remove(ctx context.Context, numbers []sequence.Number) error {
-	if len(numbers) == 0 {
+func (p *Pool) Remove(ctx context.Context, entries []sequence.PoolEntry) error {
+	if len(entries) == 0 {
 		return nil
 	}
 	members := map[string][]any{}
-	for _, n := range numbers {
-		members[n.BizType] = append(members[n.BizType], n.SeqNo)
+	for _, e := range entries {
+		key := poolKey(e.BizType, e.Period)
+		members[key] = append(members[key], e.SeqNo)
 	}
 	_, err := p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for bizType, m := range members {
-			pipe.ZRem(ctx, poolKey(bizType), m...)
+		for key, m := range members {
+			pipe.ZRem(ctx, key, m...)
 		}
 		return nil
 	})
-	return classify(fmt.Sprintf("remove %d numbers", len(numbers)), err)
+	return classify(fmt.Sprintf("remove %d numbers", len(entries)), err)
 }
 
-// Size counts the numbers in a biz type's pool.
-func (p *Pool) Size(ctx context.Context, bizType string) (int64, error) {
-	n, err := p.client.ZCard(ctx, poolKey(bizType)).Result()
+// Size counts the numbers in a biz type's pool; period as in Pop.
+func (p *Pool) Size(ctx context.Context, bizType, period string) (int64, error) {
+	n, err := p.client.ZCard(ctx, poolKey(bizType, period)).Result()
 	return n, classify("count the pool of "+bizType, err)
 }
 

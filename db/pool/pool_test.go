@@ -20,34 +20,41 @@ func setup(t *testing.T) *pool.Pool {
 	return p
 }
 
-func number(bizType, seqNo string, value int64) sequence.Number {
-	return sequence.Number{BizType: bizType, SeqNo: seqNo, Value: value}
+func entry(bizType, seqNo string, score float64) sequence.PoolEntry {
+	return sequence.PoolEntry{BizType: bizType, SeqNo: seqNo, Score: score}
+}
+
+func seqNos(entries []sequence.PoolEntry) (all []string) {
+	for _, e := range entries {
+		all = append(all, e.SeqNo)
+	}
+	return all
 }
 
 func TestPool(t *testing.T) {
-	one, two, three := number("ORDER", "A-000001", 1), number("ORDER", "A-000002", 2), number("ORDER", "A-000003", 3)
+	one, two, three := entry("ORDER", "A-000001", 1), entry("ORDER", "A-000002", 2), entry("ORDER", "A-000003", 3)
 
 	t.Run("gives the lowest value first, of its own biz type", func(t *testing.T) {
 		p := setup(t)
-		require.NoError(t, p.Push(t.Context(), []sequence.Number{three, one, number("PU", "P-1", 0), two}))
-		got, err := p.Pop(t.Context(), "ORDER", 2)
+		require.NoError(t, p.Push(t.Context(), []sequence.PoolEntry{three, one, entry("PU", "P-1", 0), two}))
+		got, err := p.Pop(t.Context(), "ORDER", "", 2)
 		require.NoError(t, err)
-		require.Equal(t, []string{"A-000001", "A-000002"}, got)
-		got, err = p.Pop(t.Context(), "ORDER", 10)
+		require.Equal(t, []string{"A-000001", "A-000002"}, seqNos(got))
+		got, err = p.Pop(t.Context(), "ORDER", "", 10)
 		require.NoError(t, err)
-		require.Equal(t, []string{"A-000003"}, got)
+		require.Equal(t, []string{"A-000003"}, seqNos(got))
 	})
 	t.Run("holds a number that is pushed twice once", func(t *testing.T) {
 		p := setup(t)
-		require.NoError(t, p.Push(t.Context(), []sequence.Number{one, one}))
-		require.NoError(t, p.Push(t.Context(), []sequence.Number{one}))
-		n, err := p.Size(t.Context(), "ORDER")
+		require.NoError(t, p.Push(t.Context(), []sequence.PoolEntry{one, one}))
+		require.NoError(t, p.Push(t.Context(), []sequence.PoolEntry{one}))
+		n, err := p.Size(t.Context(), "ORDER", "")
 		require.NoError(t, err)
 		require.Equal(t, int64(1), n)
 	})
 	t.Run("is empty without an error", func(t *testing.T) {
 		p := setup(t)
-		got, err := p.Pop(t.Context(), "ORDER", 10)
+		got, err := p.Pop(t.Context(), "ORDER", "", 10)
 		require.NoError(t, err)
 		require.Empty(t, got)
 		require.NoError(t, p.Push(t.Context(), nil))
@@ -55,11 +62,11 @@ func TestPool(t *testing.T) {
 	})
 	t.Run("lets a rescued number be taken out", func(t *testing.T) {
 		p := setup(t)
-		require.NoError(t, p.Push(t.Context(), []sequence.Number{one, two}))
-		require.NoError(t, p.Remove(t.Context(), []sequence.Number{one, three}))
-		got, err := p.Pop(t.Context(), "ORDER", 10)
+		require.NoError(t, p.Push(t.Context(), []sequence.PoolEntry{one, two}))
+		require.NoError(t, p.Remove(t.Context(), []sequence.PoolEntry{one, three}))
+		got, err := p.Pop(t.Context(), "ORDER", "", 10)
 		require.NoError(t, err)
-		require.Equal(t, []string{"A-000002"}, got)
+		require.Equal(t, []string{"A-000002"}, seqNos(got))
 	})
 }
 
@@ -68,10 +75,10 @@ func TestAPoolThatIsAwayIsUnavailable(t *testing.T) {
 	require.NoError(t, err)
 	defer p.Close() //nolint:errcheck // nothing was opened
 	require.ErrorIs(t, p.Ping(t.Context()), sequence.ErrUnavailable)
-	_, err = p.Pop(t.Context(), "ORDER", 1)
+	_, err = p.Pop(t.Context(), "ORDER", "", 1)
 	require.ErrorIs(t, err, sequence.ErrUnavailable)
 	require.NotContains(t, err.Error(), "secret")
-	require.ErrorIs(t, p.Push(t.Context(), []sequence.Number{number("ORDER", "A-1", 1)}), sequence.ErrUnavailable)
+	require.ErrorIs(t, p.Push(t.Context(), []sequence.PoolEntry{entry("ORDER", "A-1", 1)}), sequence.ErrUnavailable)
 }
 
 func TestABadURLIsRefusedWithoutItsPassword(t *testing.T) {

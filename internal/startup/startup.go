@@ -62,12 +62,12 @@ func Open(ctx context.Context, service string, servers config.Servers, settings 
 }
 
 func (p *Process) open(ctx context.Context, servers config.Servers) (err error) {
-	if p.Ledger, err = p.openLedger(ctx, servers.DSN); err != nil {
-		return err
-	}
 	pool.SetLogger(p.Log.With("component", "redis"))
 	if p.Pool, err = pool.Open(servers.RedisURL, p.Redis); err != nil {
 		return fmt.Errorf("LACUNA_REDIS_URL: %w", err)
+	}
+	if p.Ledger, err = p.openLedger(ctx, servers.DSN); err != nil {
+		return err
 	}
 	if err := p.Pool.Ping(ctx); err != nil {
 		p.Log.WarnContext(ctx, "the pool is away; free numbers are not issued again until it is back", "error", err)
@@ -96,7 +96,7 @@ func (p *Process) Close(ctx context.Context) error {
 }
 
 func (p *Process) openLedger(ctx context.Context, dsn string) (*ledger.Ledger, error) {
-	l, err := ledger.Open(dsn, ledger.WithOpenDB(p.OpenDB), ledger.WithLogger(p.Log))
+	l, err := ledger.Open(dsn, ledger.WithOpenDB(p.OpenDB), ledger.WithLogger(p.Log), ledger.WithCounter(p.Pool))
 	if err != nil {
 		return nil, fmt.Errorf("LACUNA_MYSQL_DSN: %w", err)
 	}

@@ -7,6 +7,7 @@ const (
 	MetricIssued       = "lacuna_issued"
 	MetricNextDuration = "lacuna_next_duration_seconds"
 	MetricHeld         = "lacuna_held_numbers"
+	MetricFormatUsed   = "lacuna_format_used_ratio"
 	MetricClaims       = "lacuna_claims"
 	MetricRecords      = "lacuna_records"
 	MetricCommands     = "lacuna_commands"

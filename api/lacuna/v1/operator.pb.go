@@ -22,13 +22,179 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Source is where the values of a biz type come from.
+type Source int32
+
+const (
+	Source_SOURCE_UNSPECIFIED Source = 0
+	// Blocks off the cursor in the ledger.
+	Source_SOURCE_SEGMENT Source = 1
+	// Blocks off a counter in Redis, by INCRBY; off the cursor while Redis is away.
+	Source_SOURCE_REDIS Source = 2
+	// Blocks off a table with AUTO_INCREMENT.
+	Source_SOURCE_AUTOINC Source = 3
+)
+
+// Enum value maps for Source.
+var (
+	Source_name = map[int32]string{
+		0: "SOURCE_UNSPECIFIED",
+		1: "SOURCE_SEGMENT",
+		2: "SOURCE_REDIS",
+		3: "SOURCE_AUTOINC",
+	}
+	Source_value = map[string]int32{
+		"SOURCE_UNSPECIFIED": 0,
+		"SOURCE_SEGMENT":     1,
+		"SOURCE_REDIS":       2,
+		"SOURCE_AUTOINC":     3,
+	}
+)
+
+func (x Source) Enum() *Source {
+	p := new(Source)
+	*p = x
+	return p
+}
+
+func (x Source) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Source) Descriptor() protoreflect.EnumDescriptor {
+	return file_lacuna_v1_operator_proto_enumTypes[0].Descriptor()
+}
+
+func (Source) Type() protoreflect.EnumType {
+	return &file_lacuna_v1_operator_proto_enumTypes[0]
+}
+
+func (x Source) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Source.Descriptor instead.
+func (Source) EnumDescriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{0}
+}
+
+// Reuse says whether a number that was given up is issued again.
+type Reuse int32
+
+const (
+	Reuse_REUSE_UNSPECIFIED Reuse = 0
+	// At any time.
+	Reuse_REUSE_ANY Reuse = 1
+	// Within its period; afterwards it is retired. Needs a date in the format.
+	Reuse_REUSE_SAME_PERIOD Reuse = 2
+	// Never: it is retired. Only what was never handed out comes back. Needs durable_issue.
+	Reuse_REUSE_NEVER Reuse = 3
+)
+
+// Enum value maps for Reuse.
+var (
+	Reuse_name = map[int32]string{
+		0: "REUSE_UNSPECIFIED",
+		1: "REUSE_ANY",
+		2: "REUSE_SAME_PERIOD",
+		3: "REUSE_NEVER",
+	}
+	Reuse_value = map[string]int32{
+		"REUSE_UNSPECIFIED": 0,
+		"REUSE_ANY":         1,
+		"REUSE_SAME_PERIOD": 2,
+		"REUSE_NEVER":       3,
+	}
+)
+
+func (x Reuse) Enum() *Reuse {
+	p := new(Reuse)
+	*p = x
+	return p
+}
+
+func (x Reuse) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Reuse) Descriptor() protoreflect.EnumDescriptor {
+	return file_lacuna_v1_operator_proto_enumTypes[1].Descriptor()
+}
+
+func (Reuse) Type() protoreflect.EnumType {
+	return &file_lacuna_v1_operator_proto_enumTypes[1]
+}
+
+func (x Reuse) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Reuse.Descriptor instead.
+func (Reuse) EnumDescriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{1}
+}
+
+// PoolOrder says which free number is issued first.
+type PoolOrder int32
+
+const (
+	PoolOrder_POOL_ORDER_UNSPECIFIED PoolOrder = 0
+	// The lowest value.
+	PoolOrder_POOL_ORDER_LOWEST PoolOrder = 1
+	// The one that was given up first.
+	PoolOrder_POOL_ORDER_OLDEST PoolOrder = 2
+)
+
+// Enum value maps for PoolOrder.
+var (
+	PoolOrder_name = map[int32]string{
+		0: "POOL_ORDER_UNSPECIFIED",
+		1: "POOL_ORDER_LOWEST",
+		2: "POOL_ORDER_OLDEST",
+	}
+	PoolOrder_value = map[string]int32{
+		"POOL_ORDER_UNSPECIFIED": 0,
+		"POOL_ORDER_LOWEST":      1,
+		"POOL_ORDER_OLDEST":      2,
+	}
+)
+
+func (x PoolOrder) Enum() *PoolOrder {
+	p := new(PoolOrder)
+	*p = x
+	return p
+}
+
+func (x PoolOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PoolOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_lacuna_v1_operator_proto_enumTypes[2].Descriptor()
+}
+
+func (PoolOrder) Type() protoreflect.EnumType {
+	return &file_lacuna_v1_operator_proto_enumTypes[2]
+}
+
+func (x PoolOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PoolOrder.Descriptor instead.
+func (PoolOrder) EnumDescriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{2}
+}
+
 // BizType is one numbering and its rules.
 type BizType struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// [A-Z][A-Z0-9_]{0,31}. Fixed.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Literal [A-Za-z0-9_-] around one {seq:W}, W from 1 to 18, e.g. "A-{seq:6}". Required on
-	// creation, fixed once a number was allocated.
+	// Literal [A-Za-z0-9_-] around exactly one {seq:W}, W from 1 to 18; optionally a date of {yyyy} or
+	// {yy}, {MM} and {dd}, whose finest part sets the period, each with values of its own; optionally
+	// {luhn} or {mod97} at the end, a check over all before it. E.g. "A-{seq:6}" or
+	// "INV{yyyy}{MM}-{seq:6}{luhn}". Required on creation, fixed once a number was allocated.
 	Format *string `protobuf:"bytes,2,opt,name=format,proto3,oneof" json:"format,omitempty"`
 	// How many fresh numbers one allocation takes at least and at most, 1 to 10,000. 100 and 2,000.
 	StepMin *int32 `protobuf:"varint,3,opt,name=step_min,json=stepMin,proto3,oneof" json:"step_min,omitempty"`
@@ -40,7 +206,23 @@ type BizType struct {
 	// How often a number may be issued again before it is retired; 0 means never. 2.
 	MaxReplays *int32 `protobuf:"varint,7,opt,name=max_replays,json=maxReplays,proto3,oneof" json:"max_replays,omitempty"`
 	// Counts the changes, from 1.
-	Revision      *int64 `protobuf:"varint,8,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
+	Revision *int64 `protobuf:"varint,8,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
+	// Where the date in the format is looked up, a name of the IANA database. UTC. Fixed once a number
+	// was allocated.
+	TimeZone *string `protobuf:"bytes,9,opt,name=time_zone,json=timeZone,proto3,oneof" json:"time_zone,omitempty"`
+	// Where the values come from. SOURCE_SEGMENT, and only that for a format with a date. Fixed once a
+	// number was allocated.
+	Source *Source `protobuf:"varint,10,opt,name=source,proto3,enum=lacuna.v1.Source,oneof" json:"source,omitempty"`
+	// The first value, of every period, 0 or more. 1. Fixed once a number was allocated, but for periods
+	// that begin later.
+	Start *int64 `protobuf:"varint,11,opt,name=start,proto3,oneof" json:"start,omitempty"`
+	// Whether a number that was given up is issued again. REUSE_ANY.
+	Reuse *Reuse `protobuf:"varint,12,opt,name=reuse,proto3,enum=lacuna.v1.Reuse,oneof" json:"reuse,omitempty"`
+	// Which free number is issued first. POOL_ORDER_LOWEST.
+	PoolOrder *PoolOrder `protobuf:"varint,13,opt,name=pool_order,json=poolOrder,proto3,enum=lacuna.v1.PoolOrder,oneof" json:"pool_order,omitempty"`
+	// Whether Next answers only after the hand-out is written down. false: it is written down some
+	// milliseconds after the answer.
+	DurableIssue  *bool `protobuf:"varint,14,opt,name=durable_issue,json=durableIssue,proto3,oneof" json:"durable_issue,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -129,6 +311,48 @@ func (x *BizType) GetRevision() int64 {
 		return *x.Revision
 	}
 	return 0
+}
+
+func (x *BizType) GetTimeZone() string {
+	if x != nil && x.TimeZone != nil {
+		return *x.TimeZone
+	}
+	return ""
+}
+
+func (x *BizType) GetSource() Source {
+	if x != nil && x.Source != nil {
+		return *x.Source
+	}
+	return Source_SOURCE_UNSPECIFIED
+}
+
+func (x *BizType) GetStart() int64 {
+	if x != nil && x.Start != nil {
+		return *x.Start
+	}
+	return 0
+}
+
+func (x *BizType) GetReuse() Reuse {
+	if x != nil && x.Reuse != nil {
+		return *x.Reuse
+	}
+	return Reuse_REUSE_UNSPECIFIED
+}
+
+func (x *BizType) GetPoolOrder() PoolOrder {
+	if x != nil && x.PoolOrder != nil {
+		return *x.PoolOrder
+	}
+	return PoolOrder_POOL_ORDER_UNSPECIFIED
+}
+
+func (x *BizType) GetDurableIssue() bool {
+	if x != nil && x.DurableIssue != nil {
+		return *x.DurableIssue
+	}
+	return false
 }
 
 type PutBizTypeRequest struct {
@@ -392,7 +616,7 @@ var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\n" +
-	"\x18lacuna/v1/operator.proto\x12\tlacuna.v1\x1a\x1egoogle/protobuf/duration.proto\"\x87\x03\n" +
+	"\x18lacuna/v1/operator.proto\x12\tlacuna.v1\x1a\x1egoogle/protobuf/duration.proto\"\xd3\x05\n" +
 	"\aBizType\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\x06format\x18\x02 \x01(\tH\x00R\x06format\x88\x01\x01\x12\x1e\n" +
@@ -402,12 +626,28 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\rsafety_window\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\fsafetyWindow\x12$\n" +
 	"\vmax_replays\x18\a \x01(\x05H\x03R\n" +
 	"maxReplays\x88\x01\x01\x12\x1f\n" +
-	"\brevision\x18\b \x01(\x03H\x04R\brevision\x88\x01\x01B\t\n" +
+	"\brevision\x18\b \x01(\x03H\x04R\brevision\x88\x01\x01\x12 \n" +
+	"\ttime_zone\x18\t \x01(\tH\x05R\btimeZone\x88\x01\x01\x12.\n" +
+	"\x06source\x18\n" +
+	" \x01(\x0e2\x11.lacuna.v1.SourceH\x06R\x06source\x88\x01\x01\x12\x19\n" +
+	"\x05start\x18\v \x01(\x03H\aR\x05start\x88\x01\x01\x12+\n" +
+	"\x05reuse\x18\f \x01(\x0e2\x10.lacuna.v1.ReuseH\bR\x05reuse\x88\x01\x01\x128\n" +
+	"\n" +
+	"pool_order\x18\r \x01(\x0e2\x14.lacuna.v1.PoolOrderH\tR\tpoolOrder\x88\x01\x01\x12(\n" +
+	"\rdurable_issue\x18\x0e \x01(\bH\n" +
+	"R\fdurableIssue\x88\x01\x01B\t\n" +
 	"\a_formatB\v\n" +
 	"\t_step_minB\v\n" +
 	"\t_step_maxB\x0e\n" +
 	"\f_max_replaysB\v\n" +
-	"\t_revision\"B\n" +
+	"\t_revisionB\f\n" +
+	"\n" +
+	"_time_zoneB\t\n" +
+	"\a_sourceB\b\n" +
+	"\x06_startB\b\n" +
+	"\x06_reuseB\r\n" +
+	"\v_pool_orderB\x10\n" +
+	"\x0e_durable_issue\"B\n" +
 	"\x11PutBizTypeRequest\x12-\n" +
 	"\bbiz_type\x18\x01 \x01(\v2\x12.lacuna.v1.BizTypeR\abizType\"C\n" +
 	"\x12PutBizTypeResponse\x12-\n" +
@@ -418,7 +658,21 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\bbiz_type\x18\x01 \x01(\v2\x12.lacuna.v1.BizTypeR\abizType\"\x15\n" +
 	"\x13ListBizTypesRequest\"G\n" +
 	"\x14ListBizTypesResponse\x12/\n" +
-	"\tbiz_types\x18\x01 \x03(\v2\x12.lacuna.v1.BizTypeR\bbizTypes2\x82\x02\n" +
+	"\tbiz_types\x18\x01 \x03(\v2\x12.lacuna.v1.BizTypeR\bbizTypes*Z\n" +
+	"\x06Source\x12\x16\n" +
+	"\x12SOURCE_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eSOURCE_SEGMENT\x10\x01\x12\x10\n" +
+	"\fSOURCE_REDIS\x10\x02\x12\x12\n" +
+	"\x0eSOURCE_AUTOINC\x10\x03*U\n" +
+	"\x05Reuse\x12\x15\n" +
+	"\x11REUSE_UNSPECIFIED\x10\x00\x12\r\n" +
+	"\tREUSE_ANY\x10\x01\x12\x15\n" +
+	"\x11REUSE_SAME_PERIOD\x10\x02\x12\x0f\n" +
+	"\vREUSE_NEVER\x10\x03*U\n" +
+	"\tPoolOrder\x12\x1a\n" +
+	"\x16POOL_ORDER_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11POOL_ORDER_LOWEST\x10\x01\x12\x15\n" +
+	"\x11POOL_ORDER_OLDEST\x10\x022\x82\x02\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
@@ -438,35 +692,42 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 	return file_lacuna_v1_operator_proto_rawDescData
 }
 
+var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_lacuna_v1_operator_proto_goTypes = []any{
-	(*BizType)(nil),              // 0: lacuna.v1.BizType
-	(*PutBizTypeRequest)(nil),    // 1: lacuna.v1.PutBizTypeRequest
-	(*PutBizTypeResponse)(nil),   // 2: lacuna.v1.PutBizTypeResponse
-	(*GetBizTypeRequest)(nil),    // 3: lacuna.v1.GetBizTypeRequest
-	(*GetBizTypeResponse)(nil),   // 4: lacuna.v1.GetBizTypeResponse
-	(*ListBizTypesRequest)(nil),  // 5: lacuna.v1.ListBizTypesRequest
-	(*ListBizTypesResponse)(nil), // 6: lacuna.v1.ListBizTypesResponse
-	(*durationpb.Duration)(nil),  // 7: google.protobuf.Duration
+	(Source)(0),                  // 0: lacuna.v1.Source
+	(Reuse)(0),                   // 1: lacuna.v1.Reuse
+	(PoolOrder)(0),               // 2: lacuna.v1.PoolOrder
+	(*BizType)(nil),              // 3: lacuna.v1.BizType
+	(*PutBizTypeRequest)(nil),    // 4: lacuna.v1.PutBizTypeRequest
+	(*PutBizTypeResponse)(nil),   // 5: lacuna.v1.PutBizTypeResponse
+	(*GetBizTypeRequest)(nil),    // 6: lacuna.v1.GetBizTypeRequest
+	(*GetBizTypeResponse)(nil),   // 7: lacuna.v1.GetBizTypeResponse
+	(*ListBizTypesRequest)(nil),  // 8: lacuna.v1.ListBizTypesRequest
+	(*ListBizTypesResponse)(nil), // 9: lacuna.v1.ListBizTypesResponse
+	(*durationpb.Duration)(nil),  // 10: google.protobuf.Duration
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	7, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	7, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
-	0, // 2: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
-	0, // 3: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	0, // 4: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	0, // 5: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
-	1, // 6: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	3, // 7: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	5, // 8: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	2, // 9: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	4, // 10: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	6, // 11: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	9, // [9:12] is the sub-list for method output_type
-	6, // [6:9] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	10, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	10, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	0,  // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
+	1,  // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
+	2,  // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
+	3,  // 5: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
+	3,  // 6: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	3,  // 7: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	3,  // 8: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
+	4,  // 9: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	6,  // 10: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	8,  // 11: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	5,  // 12: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	7,  // 13: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	9,  // 14: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	12, // [12:15] is the sub-list for method output_type
+	9,  // [9:12] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -480,13 +741,14 @@ func file_lacuna_v1_operator_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      3,
 			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_lacuna_v1_operator_proto_goTypes,
 		DependencyIndexes: file_lacuna_v1_operator_proto_depIdxs,
+		EnumInfos:         file_lacuna_v1_operator_proto_enumTypes,
 		MessageInfos:      file_lacuna_v1_operator_proto_msgTypes,
 	}.Build()
 	File_lacuna_v1_operator_proto = out.File

@@ -229,7 +229,14 @@ type NextRequest struct {
 	// UTF-8 without control characters. Optional; kept with the number, not unique.
 	BizKey string `protobuf:"bytes,2,opt,name=biz_key,json=bizKey,proto3" json:"biz_key,omitempty"`
 	// How many numbers, 1 to 10,000. Omitted means 1.
-	Count         *int32 `protobuf:"varint,3,opt,name=count,proto3,oneof" json:"count,omitempty"`
+	Count *int32 `protobuf:"varint,3,opt,name=count,proto3,oneof" json:"count,omitempty"`
+	// Makes the call repeatable: within the confirm timeout the same key is answered the same tickets,
+	// by any process. Other content under the same key is refused, and so is a key whose number has
+	// come to its end. 1 to 128 bytes of printable ASCII. Such a call waits for the ledger, and is
+	// UNAVAILABLE without it: repeat it under the same key.
+	IdempotencyKey string `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	// Answers fewer numbers, at least one, where there are not enough, instead of an error.
+	AllowPartial  bool `protobuf:"varint,5,opt,name=allow_partial,json=allowPartial,proto3" json:"allow_partial,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -285,9 +292,23 @@ func (x *NextRequest) GetCount() int32 {
 	return 0
 }
 
+func (x *NextRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *NextRequest) GetAllowPartial() bool {
+	if x != nil {
+		return x.AllowPartial
+	}
+	return false
+}
+
 type NextResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Exactly the numbers asked for.
+	// Exactly the numbers asked for, or with allow_partial at least one.
 	Numbers       []*IssuedNumber `protobuf:"bytes,1,rep,name=numbers,proto3" json:"numbers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1130,7 +1151,9 @@ type Number struct {
 	// ALLOCATED: confirm by. ABANDONED: end of the safety window. REPLAYABLE: next pool check.
 	Deadline *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=deadline,proto3" json:"deadline,omitempty"`
 	// Why the number stands where it stands, where that needs a reason.
-	Reason        string `protobuf:"bytes,14,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,14,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The period that the value belongs to, e.g. "202612". Empty without a date in the format.
+	Period        string `protobuf:"bytes,15,opt,name=period,proto3" json:"period,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1263,6 +1286,13 @@ func (x *Number) GetReason() string {
 	return ""
 }
 
+func (x *Number) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
 // PastLife is a life that ended before the number was issued again.
 type PastLife struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1353,11 +1383,13 @@ var File_lacuna_v1_sequence_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_sequence_proto_rawDesc = "" +
 	"\n" +
-	"\x18lacuna/v1/sequence.proto\x12\tlacuna.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"f\n" +
+	"\x18lacuna/v1/sequence.proto\x12\tlacuna.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb4\x01\n" +
 	"\vNextRequest\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x17\n" +
 	"\abiz_key\x18\x02 \x01(\tR\x06bizKey\x12\x19\n" +
-	"\x05count\x18\x03 \x01(\x05H\x00R\x05count\x88\x01\x01B\b\n" +
+	"\x05count\x18\x03 \x01(\x05H\x00R\x05count\x88\x01\x01\x12'\n" +
+	"\x0fidempotency_key\x18\x04 \x01(\tR\x0eidempotencyKey\x12#\n" +
+	"\rallow_partial\x18\x05 \x01(\bR\fallowPartialB\b\n" +
 	"\x06_count\"A\n" +
 	"\fNextResponse\x121\n" +
 	"\anumbers\x18\x01 \x03(\v2\x17.lacuna.v1.IssuedNumberR\anumbers\"\xa7\x01\n" +
@@ -1412,7 +1444,7 @@ const file_lacuna_v1_sequence_proto_rawDesc = "" +
 	"\x06number\x18\x01 \x01(\v2\x11.lacuna.v1.NumberR\x06number\x122\n" +
 	"\n" +
 	"past_lives\x18\x02 \x03(\v2\x13.lacuna.v1.PastLifeR\tpastLives\x12\x17\n" +
-	"\arun_url\x18\x03 \x01(\tR\x06runUrl\"\x94\x04\n" +
+	"\arun_url\x18\x03 \x01(\tR\x06runUrl\"\xac\x04\n" +
 	"\x06Number\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x15\n" +
 	"\x06seq_no\x18\x02 \x01(\tR\x05seqNo\x12\x14\n" +
@@ -1429,7 +1461,8 @@ const file_lacuna_v1_sequence_proto_rawDesc = "" +
 	"\x0econfirmed_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\rconfirmedTime\x12A\n" +
 	"\x0eabandoned_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\rabandonedTime\x126\n" +
 	"\bdeadline\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12\x16\n" +
-	"\x06reason\x18\x0e \x01(\tR\x06reasonB\b\n" +
+	"\x06reason\x18\x0e \x01(\tR\x06reason\x12\x16\n" +
+	"\x06period\x18\x0f \x01(\tR\x06periodB\b\n" +
 	"\x06_state\"\xee\x01\n" +
 	"\bPastLife\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\tR\x06ticket\x12\x19\n" +

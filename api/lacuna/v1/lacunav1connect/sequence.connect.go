@@ -49,6 +49,7 @@ const (
 type SequenceServiceClient interface {
 	// Next hands out one number, or count numbers, of a biz type.
 	// Numbers are unique but not in order; one that was abandoned comes back with a higher life.
+	// The header Idempotency-Key is another spelling of the field idempotency_key.
 	Next(context.Context, *connect.Request[v1.NextRequest]) (*connect.Response[v1.NextResponse], error)
 	// Confirm says that a number is in business use for good.
 	Confirm(context.Context, *connect.Request[v1.ConfirmRequest]) (*connect.Response[v1.ConfirmResponse], error)
@@ -143,6 +144,7 @@ func (c *sequenceServiceClient) Get(ctx context.Context, req *connect.Request[v1
 type SequenceServiceHandler interface {
 	// Next hands out one number, or count numbers, of a biz type.
 	// Numbers are unique but not in order; one that was abandoned comes back with a higher life.
+	// The header Idempotency-Key is another spelling of the field idempotency_key.
 	Next(context.Context, *connect.Request[v1.NextRequest]) (*connect.Response[v1.NextResponse], error)
 	// Confirm says that a number is in business use for good.
 	Confirm(context.Context, *connect.Request[v1.ConfirmRequest]) (*connect.Response[v1.ConfirmResponse], error)

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+// Prefixes of the API's enums; behind them stand the names of package sequence.
+const (
+	sourcePrefix    = "SOURCE_"
+	reusePrefix     = "REUSE_"
+	poolOrderPrefix = "POOL_ORDER_"
+)
+
+// changeTo sets the rules that are present. Its error is only what Validate would not find.
+func changeTo(asked *lacunav1.BizType, b *sequence.BizType) error {
+	var faults []error
+	if asked.Format != nil {
+		format, err := sequence.ParseFormat(asked.GetFormat())
+		if err != nil {
+			faults = append(faults, err)
+			format, _ = sequence.ParseFormat("{seq:18}") // stands in: Validate need not find fault with it as well
+		}
+		b.Format = format
+	}
+	if asked.TimeZone != nil {
+		zone, err := sequence.ParseZone(asked.GetTimeZone())
+		faults = append(faults, err)
+		b.TimeZone = zone
+	}
+	if asked.Source != nil {
+		faults = append(faults, parse(&b.Source, sequence.ParseSource, asked.GetSource().String(), sourcePrefix))
+	}
+	if asked.Reuse != nil {
+		faults = append(faults, parse(&b.Reuse, sequence.ParseReuse, asked.GetReuse().String(), reusePrefix))
+	}
+	if asked.PoolOrder != nil {
+		faults = append(faults, parse(&b.PoolOrder, sequence.ParsePoolOrder, asked.GetPoolOrder().String(), poolOrderPrefix))
+	}
+	set(&b.Start, asked.Start)
+	set(&b.DurableIssue, asked.DurableIssue)
+	setInt(&b.StepMin, asked.StepMin)
+	setInt(&b.StepMax, asked.StepMax)
+	setInt(&b.MaxReplays, asked.MaxReplays)
+	faults = append(faults,
+		setDuration(&b.ConfirmTimeout, asked.GetConfirmTimeout(), "confirmTimeout"),
+		setDuration(&b.SafetyWindow, asked.GetSafetyWindow(), "safetyWindow"))
+	return errors.Join(faults...)
+}
+
+// parse reads an enum of the API. On a fault the rule stays: Validate need not find fault with it as well.
+func parse[T any](rule *T, read func(string) (T, error), name, prefix string) error {
+	value, err := read(strings.TrimPrefix(name, prefix))
+	if err == nil {
+		*rule = value
+	}
+	return err
+}
+
+func set[T any](rule, asked *T) {
+	if asked != nil {
+		*rule = *asked
+	}
+}
+
+func setInt(rule *int, asked *int32) {
+	if asked != nil {
+		*rule = int(*asked)
+	}
+}
+
+func setDuration(rule *time.Duration, asked *durationpb.Duration, field string) error {
+	if asked == nil {
+		return nil
+	}
+	*rule = asked.AsDuration()
+	if *rule%time.Millisecond != 0 {
+		return sequence.Invalidf(field, "%s is not a whole number of milliseconds", *rule)
+	}
+	return nil
+}
+
+func bizTypeMessage(b sequence.BizType) *lacunav1.BizType {
+	format, zone, stepMin, stepMax, maxReplays := b.Format.String(), b.TimeZone.String(), int32(b.StepMin), int32(b.StepMax), int32(b.MaxReplays)
+	source := lacunav1.Source(lacunav1.Source_value[sourcePrefix+b.Source.String()])
+	reuse := lacunav1.Reuse(lacunav1.Reuse_value[reusePrefix+b.Reuse.String()])
+	order := lacunav1.PoolOrder(lacunav1.PoolOrder_value[poolOrderPrefix+b.PoolOrder.String()])
+	return &lacunav1.BizType{
+		Name: b.Name, Format: &format, TimeZone: &zone, Source: &source, Start: &b.Start, StepMin: &stepMin, StepMax: &stepMax,
+		ConfirmTimeout: durationpb.New(b.ConfirmTimeout), SafetyWindow: durationpb.New(b.SafetyWindow),
+		MaxReplays: &maxReplays, Reuse: &reuse, PoolOrder: &order, DurableIssue: &b.DurableIssue, Revision: &b.Revision,
+	}
+}
