@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lacuna-seq/lacuna/internal/testkit"
+	"github.com/lacuna-seq/lacuna/sequence"
 )
 
 // What answers what: design section 8.
@@ -110,6 +113,61 @@ func TestTheAPIOverPlainJSON(t *testing.T) {
 			seen[n.(map[string]any)["ticket"].(string)] = true
 		}
 		require.Len(t, seen, 500)
+	})
+
+	// C56, C73: numbers with prefix and zeros, and ones that look like integers, stay strings on their whole way.
+	t.Run("a number is a string, whatever it looks like", func(t *testing.T) {
+		for i, tt := range []struct{ format, start, want string }{
+			{"A-{seq:6}", "123", "A-000123"}, {"{seq:7}", "123", "0000123"}, {"2026-{seq:6}", "123", "2026-000123"},
+			{"ORDER{seq:3}", "123", "ORDER123"}, {"{seq:16}", "9007199254740993", "9007199254740993"}, {"BB{seq:8}", "2365", "BB00002365"},
+		} {
+			name := fmt.Sprintf("STRING_%d", i)
+			status, answer := s.post(t, "OperatorService/PutBizType", `{"bizType":{"name":"`+name+`","format":"`+tt.format+`","start":"`+tt.start+`","safetyWindow":"1s"}}`)
+			require.Equal(t, http.StatusOK, status, "%v", answer)
+			ticket, seqNo := s.next(t, name)
+			require.Equal(t, tt.want, seqNo)
+			require.Equal(t, "OUTCOME_ABANDONED", s.settle(t, "Abandon", ticket))
+			s.awaitState(t, name, seqNo, sequence.Replayable)
+			var again string
+			testkit.Eventually(t, func() bool { ticket, again = s.next(t, name); return again == seqNo }, "it is not issued again")
+			require.Equal(t, name+"~"+tt.want+"~2", ticket)
+			require.Equal(t, "OUTCOME_CONFIRMED", s.settle(t, "Confirm", ticket))
+			status, answer = s.call(t, "Get", `{"bizType":"`+name+`","seqNo":"`+seqNo+`"}`)
+			require.Equal(t, http.StatusOK, status)
+			number := answer["number"].(map[string]any)
+			require.Equal(t, tt.want, number["seqNo"])
+			require.Equal(t, tt.start, number["value"], "64 bits are a decimal string in JSON")
+		}
+	})
+
+	t.Run("a keyed Next is answered the same, by header or field", func(t *testing.T) {
+		keyed := func(header, body string) (int, map[string]any) {
+			return s.postWith(t, http.Header{"Idempotency-Key": {header}}, "SequenceService/Next", body)
+		}
+		status, first := s.call(t, "Next", `{"bizType":"DEMO","bizKey":"o-1","idempotencyKey":"k-1"}`)
+		require.Equal(t, http.StatusOK, status, "%v", first)
+		for _, header := range []string{"k-1", `"k-1"`} {
+			status, again := keyed(header, `{"bizType":"DEMO","bizKey":"o-1"}`)
+			require.Equal(t, http.StatusOK, status, "%v", again)
+			ticket := func(answer map[string]any) any { return answer["numbers"].([]any)[0].(map[string]any)["ticket"] }
+			require.Equal(t, ticket(first), ticket(again))
+		}
+		status, answer := keyed("k-1", `{"bizType":"DEMO","bizKey":"o-2"}`)
+		require.Equal(t, http.StatusBadRequest, status)
+		require.Equal(t, "failed_precondition", answer["code"])
+		require.Contains(t, fmt.Sprint(answer["details"]), "IDEMPOTENCY_KEY_REUSED")
+		ticket := first["numbers"].([]any)[0].(map[string]any)["ticket"].(string)
+		require.Equal(t, "OUTCOME_ABANDONED", s.settle(t, "Abandon", ticket))
+		status, answer = keyed("k-1", `{"bizType":"DEMO","bizKey":"o-1"}`)
+		require.Equal(t, http.StatusBadRequest, status)
+		require.Contains(t, fmt.Sprint(answer["details"]), "IDEMPOTENCY_KEY_SPENT")
+		require.Contains(t, fmt.Sprint(answer["details"]), "ABANDONED")
+		for _, header := range []string{"", strings.Repeat("k", 129)} {
+			status, answer = keyed(header, `{"bizType":"DEMO"}`)
+			require.Equal(t, http.StatusBadRequest, status, "%q: %v", header, answer)
+		}
+		status, _ = keyed("k-2", `{"bizType":"DEMO","idempotencyKey":"k-3"}`)
+		require.Equal(t, http.StatusBadRequest, status)
 	})
 
 	t.Run("metrics are shown, without a label per number", func(t *testing.T) {

@@ -28,7 +28,8 @@ func TestBizTypesAreMadeAndChanged(t *testing.T) {
 		require.Equal(t, http.StatusOK, status, "%v", made)
 		require.Equal(t, map[string]any{
 			"name": "BAR", "format": "R-{seq:8}", "stepMin": 100.0, "stepMax": 2000.0, "confirmTimeout": "900s", "safetyWindow": "60s",
-			"maxReplays": 2.0, "revision": "1",
+			"maxReplays": 2.0, "revision": "1", "timeZone": "UTC", "source": "SOURCE_SEGMENT", "start": "1", "reuse": "REUSE_ANY",
+			"poolOrder": "POOL_ORDER_LOWEST", "durableIssue": false,
 		}, made)
 		ticket, _ := s.next(t, "BAR")
 		require.Equal(t, "BAR~R-00000001~1", ticket)
@@ -60,12 +61,21 @@ func TestBizTypesAreMadeAndChanged(t *testing.T) {
 		require.Equal(t, time.Hour, n.Deadline.Sub(n.IssuedTime))
 	})
 
+	t.Run("of every source, with a check and a start", func(t *testing.T) {
+		for _, source := range []string{"SEGMENT", "REDIS", "AUTOINC"} {
+			status, made := put(t, `{"name":"`+source+`","format":"`+source[:1]+`{seq:7}{luhn}","source":"SOURCE_`+source+`","start":"7"}`)
+			require.Equal(t, http.StatusOK, status, "%v", made)
+			_, seqNo := s.next(t, source)
+			require.Equal(t, source[:1]+"0000007", seqNo[:8])
+		}
+	})
+
 	t.Run("with all faults at once", func(t *testing.T) {
-		status, answer := put(t, `{"name":"BAZ","format":"no","stepMin":0,"stepMax":20000,"confirmTimeout":"0.5s","safetyWindow":"0s","maxReplays":-1}`)
+		status, answer := put(t, `{"name":"BAZ","format":"no","stepMin":0,"stepMax":20000,"confirmTimeout":"0.5s","safetyWindow":"0s","maxReplays":-1,"timeZone":"Mars/Olympus","source":"SOURCE_UNSPECIFIED","start":-1,"reuse":"REUSE_SAME_PERIOD","poolOrder":7}`)
 		require.Equal(t, http.StatusBadRequest, status)
 		require.Equal(t, "invalid_argument", answer["code"])
 		details := fmt.Sprint(answer["details"])
-		for _, field := range []string{"format", "stepMin", "stepMax", "confirmTimeout", "safetyWindow", "maxReplays"} {
+		for _, field := range []string{"format", "stepMin", "stepMax", "confirmTimeout", "safetyWindow", "maxReplays", "timeZone", "source", "start", "reuse", "poolOrder"} {
 			require.Equal(t, 1, strings.Count(details, "field:"+field+"]")+strings.Count(details, "field:"+field+" "), "%s in %s", field, details)
 		}
 	})
@@ -73,7 +83,9 @@ func TestBizTypesAreMadeAndChanged(t *testing.T) {
 	t.Run("and refused where they are not what they seem", func(t *testing.T) {
 		for _, settings := range []string{
 			`{"name":"bar","format":"R-{seq:8}"}`, `{"name":"QUX"}`, `{"name":"QUX","formats":"R-{seq:8}"}`, `{"name":"BAR","format":"S-{seq:8}","revision":3}`,
-			`{"name":"QUX","format":"Q{seq:3}","safetyWindow":"two minutes"}`, `null`,
+			`{"name":"QUX","format":"Q{seq:3}","safetyWindow":"two minutes"}`, `null`, `{"name":"QUX","format":"Q{seq:3}","source":"SOURCE_ORACLE"}`,
+			`{"name":"QUX","format":"Q{yyyy}{seq:3}","source":"SOURCE_REDIS"}`, `{"name":"QUX","format":"Q{seq:3}","reuse":"REUSE_NEVER"}`,
+			`{"name":"BAR","source":"SOURCE_REDIS","revision":3}`,
 		} {
 			status, answer := put(t, settings)
 			require.Equal(t, http.StatusBadRequest, status, "%s: %v", settings, answer)
@@ -83,6 +95,6 @@ func TestBizTypesAreMadeAndChanged(t *testing.T) {
 		require.Equal(t, http.StatusNotFound, status)
 		status, answer := s.post(t, "OperatorService/ListBizTypes", `{}`)
 		require.Equal(t, http.StatusOK, status)
-		require.Len(t, answer["bizTypes"], 2)
+		require.Len(t, answer["bizTypes"], 5)
 	})
 }

@@ -163,10 +163,18 @@ func (s *stack) call(t *testing.T, method, body string) (int, map[string]any) {
 
 func (s *stack) post(t *testing.T, path, body string) (int, map[string]any) {
 	t.Helper()
+	return s.postWith(t, nil, path, body)
+}
+
+func (s *stack) postWith(t *testing.T, header http.Header, path, body string) (int, map[string]any) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.starter.url+"/lacuna.v1."+path, bytes.NewBufferString(body))
 	require.NoError(t, err)
+	if header != nil {
+		request.Header = header
+	}
 	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)

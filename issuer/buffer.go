@@ -21,6 +21,7 @@ type buffer struct {
 	claimedLeft   atomic.Int64 // claimed ones
 	freshLow      atomic.Int64 // below which the refill begins
 	claimedLow    atomic.Int64
+	waited        atomic.Int64 // numbers that callers wait for, since memory was empty
 	used          atomic.Int64 // highest value allocated, of the period that runs
 	issuedClaimed atomic.Int64
 	issuedFresh   atomic.Int64
@@ -79,7 +80,10 @@ func (b *buffer) take(ctx context.Context, count int, partial bool, now time.Tim
 		b.warmUp(ctx)
 	}
 	var h haul
-	if b.fill(&h, count); h.count < count {
+	if b.waited.Load() == 0 { // nobody is passed over
+		b.fill(&h, count)
+	}
+	if h.count < count {
 		if err := b.await(ctx, count, &h); err != nil && (!partial || h.count == 0 || ctx.Err() != nil) {
 			b.putBack(&h)
 			return haul{}, err
@@ -106,17 +110,22 @@ func (b *buffer) left() int { return b.claimed.left() + b.fresh.left() }
 func (b *buffer) await(ctx context.Context, count int, h *haul) error {
 	deadline := time.NewTimer(emptyWait)
 	defer deadline.Stop()
+	waited := int64(count - h.count)
+	b.waited.Add(waited)
+	defer func() { b.waited.Add(-waited) }()
 	for {
 		changed := b.rounds()
-		if b.fill(h, count); h.count == count {
-			return nil
-		}
 		if b.issuer.stopped.Load() {
 			return &sequence.UnavailableError{What: "this process is stopping"}
 		}
 		b.wake()
 		select {
 		case <-changed:
+			b.fill(h, count)
+			b.waited.Add(int64(count-h.count) - waited)
+			if waited = int64(count - h.count); waited == 0 {
+				return nil
+			}
 			if err := b.lastFault(); errors.Is(err, sequence.ErrFull) && b.left() == 0 {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lacuna-seq/lacuna/db/ledger"
@@ -77,6 +78,7 @@ type bundle struct {
 	ledgerVia *testkit.Wire
 	poolVia   *testkit.Wire
 	runs      *runs
+	redisURL  string
 	start     func(t *testing.T) *issuer.Issuer
 	lease     time.Duration
 }
@@ -84,8 +86,13 @@ type bundle struct {
 // setup makes ORDER (A-{seq:6}, window 1 s, 10 fresh numbers at least) and an issuer.
 func setup(t *testing.T, lease ...time.Duration) *bundle {
 	t.Helper()
-	dsn, url := testkit.MariaDB(t), testkit.Redis(t)
-	b := &bundle{lease: issuer.DefaultLease, runs: &runs{starts: map[string]time.Duration{}, wakes: map[string]sequence.Kind{}}}
+	return setupOn(t, testkit.Redis(t), lease...)
+}
+
+func setupOn(t *testing.T, url string, lease ...time.Duration) *bundle {
+	t.Helper()
+	dsn := testkit.MariaDB(t)
+	b := &bundle{redisURL: url, lease: issuer.DefaultLease, runs: &runs{starts: map[string]time.Duration{}, wakes: map[string]sequence.Kind{}}}
 	if len(lease) > 0 {
 		b.lease = lease[0]
 	}
@@ -174,6 +181,20 @@ func (b *bundle) count(t *testing.T, where string) (n int) {
 	t.Helper()
 	require.NoError(t, b.ledger.DB().QueryRowContext(t.Context(), "SELECT COUNT(*) FROM t_seq_issue_log WHERE "+where).Scan(&n))
 	return n
+}
+
+// readOnly makes Redis a replica of a server that does not exist, or ends that.
+func (b *bundle) readOnly(t *testing.T, replica bool) {
+	t.Helper()
+	options, err := redis.ParseURL(b.redisURL)
+	require.NoError(t, err)
+	direct := redis.NewClient(options)
+	defer direct.Close() //nolint:errcheck // the server goes with the test
+	host, port := "127.0.0.1", "1"
+	if !replica {
+		host, port = "NO", "ONE"
+	}
+	require.NoError(t, direct.SlaveOf(t.Context(), host, port).Err())
 }
 
 // free abandons a number, lets its window pass, and returns it to the pool, as its lifecycle does.

@@ -91,10 +91,12 @@ func (u *upkeep) freshCover() int {
 func (u *upkeep) allocate(ctx context.Context, now time.Time) error {
 	rules := u.rules.Load()
 	left := u.freshCover()
-	if low := max(u.freshSize.size, rules.StepMin) / 2; left >= max(1, low) {
+	waited := min(int(u.waited.Load()), rules.StepMax)
+	if low := max(u.freshSize.size, rules.StepMin) / 2; left >= max(1, low) && waited == 0 {
 		return nil
 	}
-	want := u.freshSize.next(now, rules.StepMin, rules.StepMax)
+	// A rush is served at once, and not by doubling until it is over.
+	want := u.freshSize.next(now, max(waited, rules.StepMin), rules.StepMax)
 	u.freshLow.Store(int64(max(1, want/2)))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout) // a stop waits for it
 	defer cancel()
@@ -112,8 +114,24 @@ func (u *upkeep) allocate(ctx context.Context, now time.Time) error {
 		}
 		return err
 	}
+	agreed := u.agreeOnPeriod(ctx, numbers[0].Period)
 	u.shelve(batchID, numbers)
 	u.warnOfFull(ctx, numbers)
+	return agreed
+}
+
+// agreeOnPeriod follows the ledger where it allocates in another period than the one that runs here. An
+// error keeps the upkeep from allocating over and over what it would have to give back.
+func (u *upkeep) agreeOnPeriod(ctx context.Context, allocated string) error {
+	if allocated == u.period.Load().name {
+		return nil
+	}
+	if err := u.issuer.readClock(ctx); err != nil {
+		return err
+	}
+	if u.turn(); allocated != u.period.Load().name {
+		return &sequence.UnavailableError{What: "the period is changing"}
+	}
 	return nil
 }
 
@@ -125,9 +143,9 @@ func (u *upkeep) warnOfFull(ctx context.Context, numbers []sequence.Number) {
 	if percent < u.warned { // another period
 		u.warned = 0
 	}
-	for _, bound := range []int{80, 95} {
+	for _, bound := range []int{95, 80} {
 		if percent >= bound && u.warned < bound {
-			u.warned = bound
+			u.warned = percent
 			u.issuer.log.WarnContext(ctx, "the format is filling up; when it is full only numbers of the pool are issued",
 				"biz_type", rules.Name, "format", rules.Format.String(), "period", last.Period, "used_percent", percent)
 		}

@@ -54,29 +54,24 @@ func makeAutoincTable(bizType string) string {
 
 func (autoinc) values(ctx context.Context, tx *sql.Tx, at cursor, count int) (lo, hi int64, err error) {
 	table := autoincTable(at.bizType)
-	for range 2 {
-		result, err := tx.ExecContext(ctx, "INSERT INTO "+table+" (id) VALUES "+strings.TrimSuffix(strings.Repeat("(NULL),", count), ","))
-		if err != nil {
-			return 0, 0, fmt.Errorf("take %d ids of %s: %w", count, table, err)
-		}
-		if lo, err = result.LastInsertId(); err != nil {
-			return 0, 0, err
-		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE id BETWEEN ? AND ?", lo, lo+int64(count)-1); err != nil {
-			return 0, 0, fmt.Errorf("clear %s: %w", table, err)
-		}
-		if lo > at.value {
-			return lo, lo + int64(count) - 1, nil
-		}
-		// The table is new, or its counter was lost: an id that is given raises it, and only upwards.
+	if at.value > 0 {
+		// The table may be new, or its counter lost: an id that is given raises it, and only upwards.
 		if _, err := tx.ExecContext(ctx, "INSERT INTO "+table+" (id) VALUES (?)", at.value); err != nil {
 			return 0, 0, fmt.Errorf("raise %s to %d: %w", table, at.value, err)
 		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE id = ?", at.value); err != nil {
-			return 0, 0, fmt.Errorf("clear %s: %w", table, err)
-		}
 	}
-	return 0, 0, fmt.Errorf("%s gives %d although it was raised to %d: its counter has to be looked at", table, lo, at.value)
+	result, err := tx.ExecContext(ctx, "INSERT INTO "+table+" (id) VALUES "+strings.TrimSuffix(strings.Repeat("(NULL),", count), ","))
+	if err != nil {
+		return 0, 0, fmt.Errorf("take %d ids of %s: %w", count, table, err)
+	}
+	if lo, err = result.LastInsertId(); err != nil {
+		return 0, 0, err
+	}
+	hi = lo + int64(count) - 1
+	if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE id <= ?", hi); err != nil {
+		return 0, 0, fmt.Errorf("clear %s: %w", table, err)
+	}
+	return lo, hi, nil
 }
 
 // ahead asks what must be asked before the cursor is locked: the counter of a REDIS type. While the

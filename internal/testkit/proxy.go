@@ -26,6 +26,8 @@ type Wire struct {
 	mute   bool          // every reply is lost
 	muted  string        // replies to requests with this text are lost; empty: none
 	delay  time.Duration // of every reply
+	slow   string        // replies to requests with this text come late; empty: none
+	late   time.Duration
 	opened int
 	lost   int
 }
@@ -88,6 +90,14 @@ func (w *Wire) Delay(d time.Duration) {
 	w.delay = d
 }
 
+// DelayRepliesTo holds the replies to requests back that contain the text, e.g. the name of a table,
+// for d; the empty text ends it.
+func (w *Wire) DelayRepliesTo(text string, d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.slow, w.late = text, d
+}
+
 // Opened counts the connections that reached the target.
 func (w *Wire) Opened() int {
 	w.mu.Lock()
@@ -145,15 +155,27 @@ func (w *Wire) shut(conns ...net.Conn) {
 // join passes requests and replies on until either side ends or a reply is lost.
 func (w *Wire) join(ctx context.Context, client, server net.Conn) {
 	var muted atomic.Bool // the last request is one that is not to be answered
+	var late atomic.Int64 // by how much its reply comes late
 	go func() {
 		defer w.shut(client, server)
 		pass(server, client, func(request []byte) bool {
 			muted.Store(w.mutes(request))
+			late.Store(int64(w.delays(request)))
 			return true
 		})
 	}()
 	defer w.shut(client, server)
-	pass(client, server, func([]byte) bool { return w.reply(ctx, muted.Load()) })
+	pass(client, server, func([]byte) bool { return w.reply(ctx, muted.Load(), time.Duration(late.Load())) })
+}
+
+// delays says by how much the reply to a request comes late.
+func (w *Wire) delays(request []byte) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.slow != "" && bytes.Contains(request, []byte(w.slow)) {
+		return w.late
+	}
+	return 0
 }
 
 // mutes says whether a request is one whose reply is to be lost.
@@ -164,9 +186,9 @@ func (w *Wire) mutes(request []byte) bool {
 }
 
 // reply says whether the reply that just came is passed on, when it is time to.
-func (w *Wire) reply(ctx context.Context, muted bool) bool {
+func (w *Wire) reply(ctx context.Context, muted bool, late time.Duration) bool {
 	w.mu.Lock()
-	lost, delay := w.mute || muted, w.delay
+	lost, delay := w.mute || muted, w.delay+late
 	if lost {
 		w.lost++
 	}
