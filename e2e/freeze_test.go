@@ -15,26 +15,66 @@ import (
 )
 
 // A process that is frozen past its lease and woken again hands out nothing more of what it held,
-// at whatever moment it was frozen; an answer that was on its way is good.
+// at whatever moment it was frozen; an answer that was on its way is good. Four starters share the
+// rounds, each frozen at a moment of its own.
 func TestAFrozenStarterHandsOutNothingThatWasRecovered(t *testing.T) {
 	s := newStack(t)
-	load := &load{stack: s, tickets: map[string]int{}}
-	for range rounds(2, 200) {
-		stop := load.run(t)
-		before := load.count()
-		testkit.Eventually(t, func() bool { return load.count() > before+20 }, "nothing is handed out")
-		moment := time.NewTimer(time.Duration(rand.IntN(50)) * time.Millisecond)
-		<-moment.C
-		owner := s.owner(t)
-		s.starter.Pause()
-		testkit.Eventually(t, func() bool { return s.count(t, "owner = '"+owner+"'") == 0 }, "what the frozen starter held was not recovered")
-		s.starter.Resume()
-		frozen := load.count()
-		testkit.Eventually(t, func() bool { return load.count() > frozen+20 }, "issuing did not go on")
-		stop()
+	loads := []*load{newLoad(s, s.starter)}
+	for range rounds(1, 3) {
+		p := s.program(t, "starter")
+		s.ready(t, p)
+		loads = append(loads, newLoad(s, p))
 	}
-	load.check(t)
+	for range rounds(2, 50) {
+		stops := make([]func(), len(loads))
+		for i, l := range loads {
+			stops[i] = l.run(t)
+		}
+		before := s.liveIssuers(t)
+		var frozen sync.WaitGroup
+		for _, l := range loads {
+			taken := l.count()
+			testkit.Eventually(t, func() bool { return l.count() > taken+20 }, "nothing is handed out")
+			frozen.Go(func() {
+				moment := time.NewTimer(time.Duration(rand.IntN(50)) * time.Millisecond)
+				<-moment.C
+				l.starter.Pause()
+			})
+		}
+		frozen.Wait()
+		for _, owner := range before {
+			testkit.Eventually(t, func() bool { return s.count(t, "owner = '"+owner+"'") == 0 }, "what a frozen starter held was not recovered")
+		}
+		for i, l := range loads {
+			taken := l.count()
+			l.starter.Resume()
+			testkit.Eventually(t, func() bool { return l.count() > taken+20 }, "issuing did not go on")
+			stops[i]()
+		}
+	}
+	all := newLoad(s, s.starter)
+	for _, l := range loads {
+		for ticket, times := range l.tickets {
+			all.tickets[ticket] += times
+		}
+	}
+	all.check(t)
 	s.closure(t)
+}
+
+// liveIssuers are those that live.
+func (s *stack) liveIssuers(t *testing.T) (ids []string) {
+	t.Helper()
+	rows, err := s.ledger.DB().QueryContext(t.Context(), "SELECT id FROM t_seq_issuer WHERE state = 'LIVE' AND lease_until > UTC_TIMESTAMP(6)")
+	require.NoError(t, err)
+	defer rows.Close() //nolint:errcheck // it was read
+	for rows.Next() {
+		var id string
+		require.NoError(t, rows.Scan(&id))
+		ids = append(ids, id)
+	}
+	require.NoError(t, rows.Err())
+	return ids
 }
 
 // owner is the issuer that lives.
@@ -46,11 +86,19 @@ func (s *stack) owner(t *testing.T) (id string) {
 	return id
 }
 
-// load takes numbers as fast as two callers can, and remembers every ticket that was answered.
+// load takes numbers of one starter as fast as two callers can, and remembers every ticket that was
+// answered, and every answer that a caller may not take for "try again".
 type load struct {
 	*stack
+	starter *process
+	pace    time.Duration // between two calls of one caller
 	mu      sync.Mutex
 	tickets map[string]int
+	faults  []string
+}
+
+func newLoad(s *stack, starter *process) *load {
+	return &load{stack: s, starter: starter, tickets: map[string]int{}}
 }
 
 func (l *load) count() int {
@@ -68,7 +116,7 @@ func (l *load) run(t *testing.T) (stop func()) {
 				select {
 				case <-done:
 					return
-				default:
+				case <-time.After(l.pace):
 					l.take(t)
 				}
 			}
@@ -86,12 +134,15 @@ func (l *load) take(t *testing.T) {
 	defer response.Body.Close() //nolint:errcheck // it was read
 	text := readAll(t, response.Body)
 	_, rest, found := strings.Cut(text, `"ticket":"`)
-	if !found {
-		return
-	}
 	ticket, _, _ := strings.Cut(rest, `"`)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !found {
+		if response.StatusCode != http.StatusOK { // an answer that was cut short is none
+			l.faults = append(l.faults, text)
+		}
+		return
+	}
 	l.tickets[ticket]++
 }
 

@@ -73,9 +73,14 @@ type process struct {
 
 func newStack(t *testing.T, env ...string) *stack {
 	t.Helper()
+	return newStackOn(t, testkit.Redis(t), env...)
+}
+
+func newStackOn(t *testing.T, redisURL string, env ...string) *stack {
+	t.Helper()
 	dir, err := programs()
 	require.NoError(t, err)
-	s := &stack{dir: dir, env: env, dsn: testkit.MariaDB(t), redisURL: testkit.Redis(t), temporal: testkit.OwnTemporal(t)}
+	s := &stack{dir: dir, env: env, dsn: testkit.MariaDB(t), redisURL: redisURL, temporal: testkit.OwnTemporal(t)}
 	s.ledger, err = ledger.Open(s.dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.ledger.Close() })

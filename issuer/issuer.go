@@ -139,8 +139,21 @@ func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ..
 // ID names this issuer in the ledger. It is new at every start, and after a lease that was over.
 func (i *Issuer) ID() string { return i.lease.Load().id }
 
+// queueBudget is how long a stop goes on delivering what waits for Temporal. What is left finds its
+// own way: a run that is not woken wakes at its deadline, and one that is missing is started by the patrol.
+const queueBudget = 5 * time.Second
+
+// leaveQueues delivers what waits for Temporal, within its budget.
+func (i *Issuer) leaveQueues(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, queueBudget)
+	defer cancel()
+	if err := errors.Join(i.starts.Close(ctx), i.wakes.Close(ctx)); err != nil {
+		i.log.WarnContext(ctx, "not all runs were started or woken before the stop; they are seen to when they are due", "error", err)
+	}
+}
+
 // Stop hands nothing more out, writes down what was handed out, gives what is held back to the
-// pool, delivers what waits for Temporal, and ends the issuer in the ledger. When ctx ends first
+// pool, delivers what waits for Temporal for a while, and ends the issuer in the ledger. When ctx ends first
 // it returns an error that says what is left; that stays held in the ledger under this issuer.
 func (i *Issuer) Stop(ctx context.Context) error {
 	if !i.stopped.CompareAndSwap(false, true) {
@@ -161,7 +174,7 @@ func (i *Issuer) Stop(ctx context.Context) error {
 	}
 	i.keyedOut.Wait()
 	i.records.close()
-	err = errors.Join(err, i.starts.Close(ctx), i.wakes.Close(ctx))
+	i.leaveQueues(ctx)
 	i.settle.Close()
 	i.keyed.Close()
 	if err == nil {

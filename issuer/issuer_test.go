@@ -194,7 +194,7 @@ func (b *bundle) readOnly(t *testing.T, replica bool) {
 	if !replica {
 		host, port = "NO", "ONE"
 	}
-	require.NoError(t, direct.SlaveOf(t.Context(), host, port).Err())
+	require.NoError(t, direct.Do(t.Context(), "REPLICAOF", host, port).Err())
 }
 
 // free abandons a number, lets its window pass, and returns it to the pool, as its lifecycle does.
