@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/lacuna-seq/lacuna/api"
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/api/lacuna/v1/lacunav1connect"
 	"github.com/lacuna-seq/lacuna/client"
@@ -39,11 +40,13 @@ type service struct {
 	fault     func(method string) error // answers instead, where it is not nil
 	confirmBy time.Duration
 	changed   chan struct{}
+	asked     []*lacunav1.NextRequest // every call of Next
 }
 
 func (s *service) Next(_ context.Context, r *connect.Request[lacunav1.NextRequest]) (*connect.Response[lacunav1.NextResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.asked = append(s.asked, r.Msg)
 	if err := s.fail("Next"); err != nil {
 		return nil, err
 	}
@@ -200,6 +203,21 @@ func TestNextAndSettle(t *testing.T) {
 	require.Equal(t, sequence.Confirmed, s.state(n.Ticket))
 }
 
+func TestNextSaysWhatItsOptionsSay(t *testing.T) {
+	c, s := setup(t)
+	s.setFault(once("Next", connect.NewError(connect.CodeUnavailable, errors.New("away"))))
+	_, err := c.NextN(t.Context(), "ORDER", 3, client.ForBizKey("o-1"), client.WithIdempotencyKey("key-1"), client.AllowPartial())
+	require.NoError(t, err)
+	require.Len(t, s.asked, 2)
+	for _, r := range s.asked { // the repetition goes under the same key
+		require.Equal(t, "ORDER", r.GetBizType())
+		require.Equal(t, int32(3), r.GetCount())
+		require.Equal(t, "o-1", r.GetBizKey())
+		require.Equal(t, "key-1", r.GetIdempotencyKey())
+		require.True(t, r.GetAllowPartial())
+	}
+}
+
 func TestErrorsAreRebuilt(t *testing.T) {
 	asked := sequence.Ticket{BizType: "ORDER", SeqNo: "A-1", Life: 1}
 	for name, tt := range map[string]struct {
@@ -208,8 +226,10 @@ func TestErrorsAreRebuilt(t *testing.T) {
 	}{
 		"invalid":         {withDetail(connect.CodeInvalidArgument, &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "bizType"}}}), sequence.ErrInvalid},
 		"not found":       {connect.NewError(connect.CodeNotFound, errors.New("no")), sequence.ErrNotFound},
-		"full":            {withDetail(connect.CodeFailedPrecondition, &errdetails.ErrorInfo{Reason: "FORMAT_FULL"}), sequence.ErrFull},
-		"ticket required": {withDetail(connect.CodeFailedPrecondition, &errdetails.ErrorInfo{Reason: "TICKET_REQUIRED"}), sequence.ErrTicketRequired},
+		"full":            {withDetail(connect.CodeFailedPrecondition, &errdetails.ErrorInfo{Reason: api.ReasonFormatFull}), sequence.ErrFull},
+		"key reused":      {withDetail(connect.CodeFailedPrecondition, &errdetails.ErrorInfo{Reason: api.ReasonKeyReused}), sequence.ErrKeyReused},
+		"key spent":       {withDetail(connect.CodeFailedPrecondition, &errdetails.ErrorInfo{Reason: api.ReasonKeySpent}), sequence.ErrKeySpent},
+		"ticket required": {withDetail(connect.CodeFailedPrecondition, &errdetails.ErrorInfo{Reason: api.ReasonTicketRequired}), sequence.ErrTicketRequired},
 		"conflict":        {withDetail(connect.CodeAlreadyExists, refusal(&sequence.RefusedError{Outcome: sequence.OutcomeConflict, Asked: asked, Current: asked})), sequence.ErrConflict},
 		"stale":           {withDetail(connect.CodeFailedPrecondition, refusal(&sequence.RefusedError{Outcome: sequence.OutcomeStale, Asked: asked, Current: asked})), sequence.ErrStale},
 	} {
