@@ -2,20 +2,20 @@ package sequence
 
 import "fmt"
 
-// Answer turns what a confirm or an abandon came to into what its caller is told: nil where the
+// Answer turns what a confirm, an abandon or an extend came to into what its caller is told: nil where the
 // command did, or had already done, what was asked; otherwise an error that wraps ErrConflict,
-// ErrStale, ErrAlreadyConfirmed, ErrNotFound, ErrTicketRequired or, for OutcomePending,
+// ErrStale, ErrAlreadyConfirmed, ErrTooLate, ErrOverLimit, ErrNotFound, ErrTicketRequired or, for OutcomePending,
 // ErrUnavailable.
 func Answer(c Command, d Decision) error {
 	switch d.Outcome {
-	case OutcomeConfirmed, OutcomeRescued, OutcomeAbandoned, OutcomeAlreadyAbandoned, OutcomeAccepted:
+	case OutcomeConfirmed, OutcomeRescued, OutcomeAbandoned, OutcomeAlreadyAbandoned, OutcomeAccepted, OutcomeExtended:
 		return nil
 	case OutcomeAlreadyConfirmed:
 		if c.Kind == Confirm {
 			return nil
 		}
 		return refusal(c, d)
-	case OutcomeConflict, OutcomeStale:
+	case OutcomeConflict, OutcomeStale, OutcomeTooLate, OutcomeOverLimit:
 		return refusal(c, d)
 	case OutcomeTicketRequired:
 		return fmt.Errorf("%s of %s: %w (now %s)", c.Ticket.SeqNo, c.Ticket.BizType, ErrTicketRequired, d.Number.Ticket())
@@ -24,7 +24,9 @@ func Answer(c Command, d Decision) error {
 			return &UnavailableError{What: fmt.Sprintf("%s is in the hands of an issuer that has not recorded yet what it did with it: repeat", c.Ticket)}
 		}
 	case OutcomeNotFound, OutcomeRecorded, OutcomeAlreadyRecorded, OutcomeHandedBack, OutcomeRecovered, OutcomeClaimed, OutcomeNotDue, OutcomeExpired,
-		OutcomeUnchanged, OutcomeReplayable, OutcomeAlreadyReplayable, OutcomeRetired, OutcomeSuperseded:
+		OutcomeUnchanged, OutcomeReplayable, OutcomeAlreadyReplayable, OutcomeRetired, OutcomeSuperseded,
+		OutcomeUnprobed, OutcomeFound, OutcomeDead, OutcomeAlreadyDead, OutcomeRequeued, OutcomeWrittenOff, OutcomeNotDead,
+		OutcomeTaken, OutcomeAlreadyTaken, OutcomeRetimed:
 	}
 	if c.Ticket.Life == 0 {
 		return fmt.Errorf("%s of %s: %w: it was never handed out", c.Ticket.SeqNo, c.Ticket.BizType, ErrNotFound)

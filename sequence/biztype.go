@@ -14,7 +14,14 @@ const (
 	DefaultStepMin        = 100
 	DefaultStepMax        = 2000
 	DefaultMaxReplays     = 2
+	DefaultExtendLimit    = time.Hour
 )
+
+// DefaultRetryDelays are the pauses after the attempts to bring a number back to the pool: an outage of
+// seconds is over at the first, a restart at the second, a failover at the third.
+func DefaultRetryDelays() []time.Duration {
+	return []time.Duration{30 * time.Second, 2 * time.Minute, 5 * time.Minute}
+}
 
 // Bounds of a biz type's settings.
 const (
@@ -24,6 +31,10 @@ const (
 	MinSafetyWindow   = time.Second
 	MaxSafetyWindow   = 30 * 24 * time.Hour
 	MaxMaxReplays     = 1_000_000
+	MaxExtendLimit    = 30 * 24 * time.Hour
+	MaxRetryDelays    = 10
+	MinRetryDelay     = 10 * time.Millisecond
+	MaxRetryDelay     = 24 * time.Hour
 )
 
 // MaxFormat bounds a format's template, in bytes.
@@ -53,6 +64,18 @@ type BizType struct {
 	PoolOrder PoolOrder
 	// DurableIssue makes Next answer only after the hand-out is written down.
 	DurableIssue bool
+	// ExtendLimit is how much longer than ConfirmTimeout a holder may keep a number unconfirmed when it
+	// asks for more time, 0 to 30 days.
+	ExtendLimit time.Duration
+	// OnTimeout says what becomes of a number that nobody confirmed in time.
+	OnTimeout OnTimeout
+	// Probe is how the business is asked before a number is issued again; zero where nobody is.
+	Probe Probe
+	// RetryDelays are the pauses between the attempts to bring a number back to the pool, 1 to 10 of
+	// 10 ms to a day; after the last attempt it is a dead letter.
+	RetryDelays []time.Duration
+	// DirectSignals says whether services may settle by signalling a number's run themselves.
+	DirectSignals bool
 	// Revision counts the changes of these settings, from 1.
 	Revision int64
 }
@@ -64,6 +87,7 @@ func NewBizType(name string, format Format) BizType {
 		StepMin: DefaultStepMin, StepMax: DefaultStepMax,
 		ConfirmTimeout: DefaultConfirmTimeout, SafetyWindow: DefaultSafetyWindow,
 		MaxReplays: DefaultMaxReplays, Reuse: ReuseAny, PoolOrder: PoolOrderLowest,
+		ExtendLimit: DefaultExtendLimit, OnTimeout: OnTimeoutAbandon, RetryDelays: DefaultRetryDelays(), DirectSignals: true,
 	}
 }
 
@@ -110,5 +134,15 @@ func (b BizType) Validate() error {
 	fault(b.Reuse != ReuseSamePeriod || b.Format.HasPeriod(), "reuse", "%s needs a date in the format", b.Reuse)
 	fault(b.Reuse != ReuseNever || b.DurableIssue, "reuse", "%s needs durableIssue: after a crash nobody could tell what was handed out", b.Reuse)
 	fault(slices.Contains(PoolOrders[:], b.PoolOrder), "poolOrder", "%s is not one of %v", b.PoolOrder, PoolOrders)
+	fault(b.ExtendLimit >= 0 && b.ExtendLimit <= MaxExtendLimit, "extendLimit", "%s is not from 0s to %s", b.ExtendLimit, MaxExtendLimit)
+	fault(slices.Contains(OnTimeouts[:], b.OnTimeout), "onTimeout", "%s is not one of %v", b.OnTimeout, OnTimeouts)
+	fault(b.OnTimeout != OnTimeoutDeadLetter || b.DurableIssue, "onTimeout", "%s needs durableIssue: after a crash nobody could tell what was handed out", b.OnTimeout)
+	fault(len(b.RetryDelays) >= 1 && len(b.RetryDelays) <= MaxRetryDelays, "retryDelays", "%d are not from 1 to %d", len(b.RetryDelays), MaxRetryDelays)
+	for _, d := range b.RetryDelays {
+		fault(d >= MinRetryDelay && d <= MaxRetryDelay, "retryDelays", "%s is not from %s to %s", d, MinRetryDelay, MaxRetryDelay)
+	}
+	for _, what := range b.Probe.faults() {
+		fault(false, "probe", "%s", what)
+	}
 	return errors.Join(faults...)
 }

@@ -28,10 +28,27 @@ const (
 	Repool
 	// Replay says: return the number to the pool if its window is over.
 	Replay
+	// Extend says: the holder needs more time before it can confirm.
+	Extend
+	// Found says: the business was asked, and holds the number.
+	Found
+	// Bury says: the number cannot be returned, or must not be, until a person has looked at it.
+	Bury
+	// Requeue says: a person sends a dead number back on its way to the pool.
+	Requeue
+	// WriteOff says: a person declares a dead number's gap.
+	WriteOff
+	// Take says: a Compensation sees to the overdue number for a while.
+	Take
+	// Retime says: set the deadline by the rules of now.
+	Retime
 )
 
 // Kinds lists every kind of command.
-var Kinds = [...]Kind{Record, HandBack, Recover, Claim, Confirm, Abandon, Check, Repool, Replay}
+var Kinds = [...]Kind{
+	Record, HandBack, Recover, Claim, Confirm, Abandon, Check, Repool, Replay,
+	Extend, Found, Bury, Requeue, WriteOff, Take, Retime,
+}
 
 // String is the kind in lower case, e.g. "hand_back". It labels metrics.
 func (k Kind) String() string {
@@ -54,6 +71,20 @@ func (k Kind) String() string {
 		return "repool"
 	case Replay:
 		return "replay"
+	case Extend:
+		return "extend"
+	case Found:
+		return "found"
+	case Bury:
+		return "bury"
+	case Requeue:
+		return "requeue"
+	case WriteOff:
+		return "write_off"
+	case Take:
+		return "take"
+	case Retime:
+		return "retime"
 	}
 	return "kind_" + strconv.Itoa(int(k))
 }
@@ -75,4 +106,16 @@ type Command struct {
 	// Waiting: of Record. The caller is answered only after it, and is refused where the number has
 	// been taken away in between.
 	Waiting bool
+	// Probed: of Replay. The business was asked and does not hold the number.
+	Probed bool
+	// For: of Extend, how much more time; of Take, for how long.
+	For time.Duration
+	// Cause: of Bury, why it was given up.
+	Cause DeadCause
+	// Retries: of Bury, how often bringing it back was tried again.
+	Retries int32
+	// Actor: who does it, for the record. Of Requeue and WriteOff a person's name; else it may be empty.
+	Actor string
+	// Reason: of Bury, Requeue and WriteOff, in words, at most MaxReason bytes.
+	Reason string
 }

@@ -17,6 +17,9 @@ const (
 	ReasonReuseNever   = "its biz type issues no number again"
 	ReasonPeriodOver   = "its period is over"
 	ReasonJump         = "passed over when the source went on above it"
+	ReasonExtended     = "its holder asked for more time"
+	ReasonFound        = "found by probe"
+	ReasonCancelled    = "cancelled by operator"
 )
 
 // Decision is what a command does to a number.
@@ -29,6 +32,14 @@ type Decision struct {
 	Wait time.Duration
 	// Pool is how the pool keeps the number while it is free.
 	Pool PoolEntry
+	// Probe is how the business is to be asked before the number is replayed; zero where it need not be.
+	Probe Probe
+	// RetryDelays are the pauses between the attempts to bring the number back.
+	RetryDelays []time.Duration
+	// Event is what the transition leaves in the number's timeline; nil for an ordinary one.
+	Event *Event
+	// Cause is why the number died, where Outcome is OutcomeDead.
+	Cause DeadCause
 }
 
 // Decide says what a command does to a number under its biz type's rules. now is the
@@ -56,11 +67,34 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 		d.Outcome = repool(rules, next, now)
 	case Replay:
 		d.Outcome = replay(rules, next, c, now)
+	case Extend:
+		d.Outcome = extend(rules, next, c, now)
+	case Found:
+		d.Outcome = found(next, c, now)
+	case Bury:
+		d.Outcome = bury(next, c)
+	case Requeue:
+		d.Outcome = requeue(rules, next, c, now)
+	case WriteOff:
+		d.Outcome = writeOff(next, c)
+	case Take:
+		d.Outcome = take(next, c, now)
+	case Retime:
+		d.Outcome = retime(rules, next, now)
+	}
+	if d.Outcome == OutcomeDead {
+		if d.Cause = c.Cause; c.Kind == Check {
+			d.Cause = CauseNotConfirmed
+		}
 	}
 	if d.Changed = d.Number != n; d.Changed {
 		next.Version++
+		d.Event = eventOf(n, c, d)
 	}
-	d.Wait, d.Pool = wait(rules, d.Number, now), rules.PoolEntry(d.Number)
+	d.Wait, d.Pool, d.RetryDelays = wait(rules, d.Number, now), rules.PoolEntry(d.Number), rules.RetryDelays
+	if next.State == Abandoned {
+		d.Probe = rules.Probe
+	}
 	return d
 }
 
@@ -71,7 +105,7 @@ func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
 			n.Replays++
 		}
 		n.Life, n.Owner, n.BizKey, n.Tracked, n.Durable = c.Ticket.Life, "", c.BizKey, true, false
-		n.IssuedTime, n.AbandonedTime, n.RetryTimes = now, time.Time{}, 0
+		n.IssuedTime, n.AbandonedTime, n.TakenUntil, n.RetryTimes = now, time.Time{}, time.Time{}, 0
 		if c.CallerGone {
 			giveUp(rules, n, now, ReasonCallerGone)
 		} else {
@@ -117,7 +151,7 @@ func recoverHeld(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		return giveBack(rules, n, now)
 	}
 	n.Life, n.State, n.Owner, n.BizKey, n.Tracked = n.Life+1, Allocated, "", "", false
-	n.IssuedTime, n.AbandonedTime, n.RetryTimes = now, time.Time{}, 0
+	n.IssuedTime, n.AbandonedTime, n.TakenUntil, n.RetryTimes = now, time.Time{}, time.Time{}, 0
 	n.Deadline, n.Reason = now.Add(rules.ConfirmTimeout+c.Lease), ReasonRecovered
 	return OutcomeRecovered
 }
@@ -155,7 +189,7 @@ func confirm(n *Number, c Command, now time.Time) Outcome {
 		outcome = OutcomeConfirmed
 	case Abandoned, Replayable, Dead, Retired:
 	}
-	n.State, n.ConfirmedTime, n.Deadline, n.Reason = Confirmed, now, time.Time{}, ""
+	hold(n, now, "")
 	if c.BizKey != "" {
 		n.BizKey = c.BizKey
 	}
@@ -206,6 +240,9 @@ func check(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		return OutcomeNotFound
 	case c.Ticket.Life < n.Life:
 		return OutcomeSuperseded
+	case n.State == Allocated && !now.Before(n.Deadline) && rules.OnTimeout == OnTimeoutDeadLetter:
+		die(n, ReasonNotConfirmed)
+		return OutcomeDead
 	case n.State == Allocated && !now.Before(n.Deadline):
 		giveUp(rules, n, now, ReasonNotConfirmed)
 		return OutcomeExpired
@@ -221,6 +258,8 @@ func replay(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		return OutcomeAlreadyReplayable
 	case now.Before(windowEnd(rules, *n)):
 		return OutcomeNotDue
+	case rules.Probe.Asks() && !c.Probed:
+		return OutcomeUnprobed
 	}
 	if reason := retirement(rules, *n, now); reason != "" {
 		retire(n, reason)
@@ -257,6 +296,118 @@ func repool(rules BizType, n *Number, now time.Time) Outcome {
 	return OutcomeReplayable
 }
 
+// extend gives the holder as much time from now on as it asks for. Asked again it gives no more.
+func extend(rules BizType, n *Number, c Command, now time.Time) Outcome {
+	if answer, decided := elsewhere(*n, c, OutcomeStale); decided {
+		return answer
+	}
+	until := now.Add(c.For)
+	switch {
+	case n.State == Confirmed:
+		return OutcomeAlreadyConfirmed
+	case n.State != Allocated || !now.Before(n.Deadline):
+		return OutcomeTooLate
+	case until.After(n.IssuedTime.Add(rules.ConfirmTimeout + rules.ExtendLimit)):
+		return OutcomeOverLimit
+	case until.After(n.Deadline):
+		n.Deadline, n.Reason = until, ReasonExtended
+	}
+	return OutcomeExtended
+}
+
+// found confirms a number that the business turned out to hold.
+func found(n *Number, c Command, now time.Time) Outcome {
+	if n.Life == 0 || n.Life != c.Ticket.Life || n.State != Abandoned && n.State != Replayable {
+		return OutcomeSuperseded
+	}
+	hold(n, now, ReasonFound)
+	return OutcomeFound
+}
+
+// bury leaves a number to a person.
+func bury(n *Number, c Command) Outcome {
+	switch {
+	case n.Life == 0 || n.Life != c.Ticket.Life:
+		return OutcomeSuperseded
+	case n.State == Dead:
+		return OutcomeAlreadyDead
+	case n.State == Abandoned, n.State == Replayable, n.State == Allocated && c.Cause == CauseCancelled:
+		die(n, c.Reason)
+		return OutcomeDead
+	}
+	return OutcomeSuperseded
+}
+
+// requeue sends a dead number back: into a full window, unless one has passed in this life.
+func requeue(rules BizType, n *Number, c Command, now time.Time) Outcome {
+	if n.Life != c.Ticket.Life || n.State != Dead {
+		return OutcomeNotDead
+	}
+	abandoned := n.AbandonedTime
+	giveUp(rules, n, now, c.Reason)
+	if n.RetryTimes = 0; !abandoned.IsZero() && !now.Before(abandoned.Add(rules.SafetyWindow)) {
+		n.AbandonedTime, n.Deadline = abandoned, now
+	}
+	n.Tracked, n.TakenUntil = false, time.Time{} // its run has closed
+	return OutcomeRequeued
+}
+
+// writeOff declares the gap of a dead number.
+func writeOff(n *Number, c Command) Outcome {
+	if n.Life != c.Ticket.Life || n.State != Dead {
+		return OutcomeNotDead
+	}
+	retire(n, c.Reason)
+	return OutcomeWrittenOff
+}
+
+// take keeps others from seeing to an overdue number for a while. Its holder may still settle it.
+func take(n *Number, c Command, now time.Time) Outcome {
+	switch {
+	case n.Life != c.Ticket.Life || n.State != Allocated && n.State != Abandoned || now.Before(n.Deadline):
+		return OutcomeSuperseded
+	case now.Before(n.TakenUntil):
+		return OutcomeAlreadyTaken
+	}
+	n.TakenUntil = now.Add(c.For)
+	return OutcomeTaken
+}
+
+// retime moves the deadline to where the rules of now put it, but not into the past. Time that a
+// holder asked for, or got because its issuer died, is not taken away.
+func retime(rules BizType, n *Number, now time.Time) Outcome {
+	var deadline time.Time
+	switch n.State {
+	case Allocated:
+		deadline = n.IssuedTime.Add(rules.ConfirmTimeout)
+		if n.Reason != "" && n.Deadline.After(deadline) {
+			deadline = n.Deadline
+		}
+	case Abandoned:
+		deadline = n.AbandonedTime.Add(rules.SafetyWindow)
+	case Reserved, Confirmed, Replayable, Replayed, Dead, Retired:
+		return OutcomeSuperseded
+	}
+	if deadline.Before(now) {
+		deadline = now
+	}
+	if deadline.Equal(n.Deadline) || !deadline.After(now) && !n.Deadline.After(now) {
+		return OutcomeUnchanged
+	}
+	n.Deadline = deadline
+	return OutcomeRetimed
+}
+
+// hold says that the number is in business use, for good.
+func hold(n *Number, now time.Time, reason string) {
+	n.State, n.ConfirmedTime, n.Deadline, n.TakenUntil, n.Reason = Confirmed, now, time.Time{}, time.Time{}, reason
+}
+
+// die leaves the number to a person.
+func die(n *Number, reason string) {
+	n.State, n.Deadline, n.TakenUntil, n.Reason = Dead, time.Time{}, time.Time{}, reason
+}
+
 // giveUp starts the safety window.
 func giveUp(rules BizType, n *Number, now time.Time, reason string) {
 	n.State, n.AbandonedTime, n.Deadline, n.Reason = Abandoned, now, now.Add(rules.SafetyWindow), reason
@@ -264,12 +415,12 @@ func giveUp(rules BizType, n *Number, now time.Time, reason string) {
 
 // pool frees the number to be issued again.
 func pool(n *Number, now time.Time, reason string) {
-	n.State, n.Owner, n.Deadline, n.Reason, n.Durable = Replayable, "", now.Add(PoolCheckAfter), reason, false
+	n.State, n.Owner, n.Deadline, n.TakenUntil, n.Reason, n.Durable = Replayable, "", now.Add(PoolCheckAfter), time.Time{}, reason, false
 }
 
 // retire declares the number's gap: it is never issued again.
 func retire(n *Number, reason string) {
-	n.State, n.Owner, n.Deadline, n.Reason, n.Durable = Retired, "", time.Time{}, reason, false
+	n.State, n.Owner, n.Deadline, n.TakenUntil, n.Reason, n.Durable = Retired, "", time.Time{}, time.Time{}, reason, false
 }
 
 // windowEnd is the later of the window that the number was given and the one that is set now.

@@ -15,6 +15,7 @@ var (
 	now   = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 	rules = sequence.BizType{
 		Name: "ORDER", ConfirmTimeout: 15 * time.Minute, SafetyWindow: 2 * time.Minute, MaxReplays: 2,
+		ExtendLimit: 2 * time.Hour,
 	}
 )
 
@@ -53,7 +54,7 @@ func row(state sequence.State, life int32, due bool) sequence.Number {
 
 func command(kind sequence.Kind, life int32) sequence.Command {
 	return sequence.Command{
-		Kind: kind, Owner: me, BatchID: batch,
+		Kind: kind, Owner: me, BatchID: batch, For: time.Minute,
 		Ticket: sequence.Ticket{BizType: "ORDER", SeqNo: "A-000001", Life: life},
 	}
 }
@@ -167,6 +168,87 @@ claim     | 2 REPLAYABLE  | yes | CLAIMED>REPLAYED       | =                    
 claim     | 2 REPLAYED    | *   | SUPERSEDED             | =                    | =                      | =                 | =
 claim     | 2 DEAD        | *   | SUPERSEDED             | =                    | =                      | =                 | =
 claim     | 2 RETIRED     | *   | SUPERSEDED             | =                    | =                      | =                 | =
+extend    | 0 RESERVED    | *   | PENDING                | PENDING                | NOT_FOUND              | NOT_FOUND              | NOT_FOUND
+extend    | 0 REPLAYABLE  | *   | NOT_FOUND              | =                      | =                      | =                      | =
+extend    | 0 REPLAYED    | *   | PENDING                | PENDING                | NOT_FOUND              | NOT_FOUND              | NOT_FOUND
+extend    | 0 RETIRED     | *   | NOT_FOUND              | =                      | =                      | =                      | =
+extend    | 2 ALLOCATED   | no  | TICKET_REQUIRED        | STALE                  | EXTENDED>ALLOCATED     | NOT_FOUND              | NOT_FOUND
+extend    | 2 ALLOCATED   | yes | TICKET_REQUIRED        | STALE                  | TOO_LATE               | NOT_FOUND              | NOT_FOUND
+extend    | 2 CONFIRMED   | *   | TICKET_REQUIRED        | STALE                  | ALREADY_CONFIRMED      | NOT_FOUND              | NOT_FOUND
+extend    | 2 ABANDONED   | *   | TICKET_REQUIRED        | STALE                  | TOO_LATE               | NOT_FOUND              | NOT_FOUND
+extend    | 2 REPLAYABLE  | *   | TICKET_REQUIRED        | STALE                  | TOO_LATE               | NOT_FOUND              | NOT_FOUND
+extend    | 2 DEAD        | *   | TICKET_REQUIRED        | STALE                  | TOO_LATE               | NOT_FOUND              | NOT_FOUND
+extend    | 2 RETIRED     | *   | TICKET_REQUIRED        | STALE                  | TOO_LATE               | NOT_FOUND              | NOT_FOUND
+extend    | 2 REPLAYED    | *   | TICKET_REQUIRED        | STALE                  | TOO_LATE               | PENDING                | NOT_FOUND
+found     | 0 RESERVED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+found     | 0 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+found     | 0 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
+found     | 0 REPLAYABLE  | *   | SUPERSEDED             | =                      | =                      | =                      | =
+found     | 2 ALLOCATED   | *   | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED
+found     | 2 CONFIRMED   | *   | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED
+found     | 2 ABANDONED   | *   | SUPERSEDED             | SUPERSEDED             | FOUND>CONFIRMED        | SUPERSEDED             | SUPERSEDED
+found     | 2 REPLAYABLE  | *   | SUPERSEDED             | SUPERSEDED             | FOUND>CONFIRMED        | SUPERSEDED             | SUPERSEDED
+found     | 2 REPLAYED    | *   | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED
+found     | 2 DEAD        | *   | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED
+found     | 2 RETIRED     | *   | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED
+bury      | 0 RESERVED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+bury      | 0 REPLAYABLE  | *   | SUPERSEDED             | =                      | =                      | =                      | =
+bury      | 0 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+bury      | 0 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
+bury      | 2 ALLOCATED   | *   | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED
+bury      | 2 CONFIRMED   | *   | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED
+bury      | 2 ABANDONED   | *   | SUPERSEDED             | SUPERSEDED             | DEAD>DEAD              | SUPERSEDED             | SUPERSEDED
+bury      | 2 REPLAYABLE  | *   | SUPERSEDED             | SUPERSEDED             | DEAD>DEAD              | SUPERSEDED             | SUPERSEDED
+bury      | 2 REPLAYED    | *   | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED
+bury      | 2 DEAD        | *   | SUPERSEDED             | SUPERSEDED             | ALREADY_DEAD           | SUPERSEDED             | SUPERSEDED
+bury      | 2 RETIRED     | *   | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED             | SUPERSEDED
+requeue   | 0 RESERVED    | *   | NOT_DEAD               | =                      | =                      | =                      | =
+requeue   | 0 REPLAYABLE  | *   | NOT_DEAD               | =                      | =                      | =                      | =
+requeue   | 0 REPLAYED    | *   | NOT_DEAD               | =                      | =                      | =                      | =
+requeue   | 0 RETIRED     | *   | NOT_DEAD               | =                      | =                      | =                      | =
+requeue   | 2 ALLOCATED   | *   | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD
+requeue   | 2 CONFIRMED   | *   | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD
+requeue   | 2 ABANDONED   | *   | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD
+requeue   | 2 REPLAYABLE  | *   | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD
+requeue   | 2 REPLAYED    | *   | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD
+requeue   | 2 DEAD        | *   | NOT_DEAD               | NOT_DEAD               | REQUEUED>ABANDONED     | NOT_DEAD               | NOT_DEAD
+requeue   | 2 RETIRED     | *   | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD
+write_off | 0 RESERVED    | *   | NOT_DEAD               | =                      | =                      | =                      | =
+write_off | 0 REPLAYABLE  | *   | NOT_DEAD               | =                      | =                      | =                      | =
+write_off | 0 REPLAYED    | *   | NOT_DEAD               | =                      | =                      | =                      | =
+write_off | 0 RETIRED     | *   | NOT_DEAD               | =                      | =                      | =                      | =
+write_off | 2 ALLOCATED   | *   | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD
+write_off | 2 CONFIRMED   | *   | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD
+write_off | 2 ABANDONED   | *   | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD
+write_off | 2 REPLAYABLE  | *   | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD
+write_off | 2 REPLAYED    | *   | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD
+write_off | 2 DEAD        | *   | NOT_DEAD               | NOT_DEAD               | WRITTEN_OFF>RETIRED    | NOT_DEAD               | NOT_DEAD
+write_off | 2 RETIRED     | *   | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD               | NOT_DEAD
+take      | 0 RESERVED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+take      | 0 REPLAYABLE  | *   | SUPERSEDED             | =                      | =                      | =                      | =
+take      | 0 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+take      | 0 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
+take      | 2 ALLOCATED   | no  | SUPERSEDED             | =                      | =                      | =                      | =
+take      | 2 ALLOCATED   | yes | SUPERSEDED             | SUPERSEDED             | TAKEN>ALLOCATED        | SUPERSEDED             | SUPERSEDED
+take      | 2 CONFIRMED   | *   | SUPERSEDED             | =                      | =                      | =                      | =
+take      | 2 ABANDONED   | no  | SUPERSEDED             | =                      | =                      | =                      | =
+take      | 2 ABANDONED   | yes | SUPERSEDED             | SUPERSEDED             | TAKEN>ABANDONED        | SUPERSEDED             | SUPERSEDED
+take      | 2 REPLAYABLE  | *   | SUPERSEDED             | =                      | =                      | =                      | =
+take      | 2 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+take      | 2 DEAD        | *   | SUPERSEDED             | =                      | =                      | =                      | =
+take      | 2 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
+retime    | 0 RESERVED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+retime    | 0 REPLAYABLE  | *   | SUPERSEDED             | =                      | =                      | =                      | =
+retime    | 0 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+retime    | 0 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
+retime    | 2 ALLOCATED   | no  | RETIMED>ALLOCATED      | =                      | =                      | =                      | =
+retime    | 2 ALLOCATED   | yes | UNCHANGED              | =                      | =                      | =                      | =
+retime    | 2 CONFIRMED   | *   | SUPERSEDED             | =                      | =                      | =                      | =
+retime    | 2 ABANDONED   | *   | UNCHANGED              | =                      | =                      | =                      | =
+retime    | 2 REPLAYABLE  | *   | SUPERSEDED             | =                      | =                      | =                      | =
+retime    | 2 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+retime    | 2 DEAD        | *   | SUPERSEDED             | =                      | =                      | =                      | =
+retime    | 2 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
 `
 
 func TestEveryCommandOnEveryState(t *testing.T) {
@@ -419,4 +501,142 @@ func TestReplayCapRetires(t *testing.T) {
 	require.Equal(t, sequence.OutcomeRetired, d.Outcome)
 	require.Equal(t, sequence.Retired, d.Number.State)
 	require.Equal(t, sequence.ReasonReplayCap, d.Number.Reason)
+}
+
+func TestExtend(t *testing.T) {
+	extend := func(n sequence.Number, more time.Duration) sequence.Decision {
+		c := command(sequence.Extend, 2)
+		c.For = more
+		return sequence.Decide(rules, n, c, now)
+	}
+	n := row(sequence.Allocated, 2, false)
+	n.IssuedTime = now.Add(-time.Minute)
+	d := extend(n, time.Hour)
+	require.Equal(t, now.Add(time.Hour), d.Number.Deadline)
+	require.Equal(t, time.Hour, d.Wait)
+	require.False(t, extend(d.Number, time.Hour).Changed, "repeated, it gives no more")
+	require.Equal(t, now.Add(time.Hour), extend(d.Number, time.Second).Number.Deadline, "and takes nothing away")
+	most := rules.ConfirmTimeout + rules.ExtendLimit - time.Minute
+	require.Equal(t, sequence.OutcomeExtended, extend(n, most).Outcome)
+	require.Equal(t, sequence.OutcomeOverLimit, extend(n, most+time.Microsecond).Outcome)
+	require.Equal(t, sequence.OutcomeUnchanged, sequence.Decide(rules, d.Number, command(sequence.Retime, 2), now).Outcome,
+		"new settings do not take it back")
+}
+
+func TestSilenceThatIsLeftToAPerson(t *testing.T) {
+	strict := rules
+	strict.OnTimeout = sequence.OnTimeoutDeadLetter
+	d := sequence.Decide(strict, row(sequence.Allocated, 2, true), command(sequence.Check, 2), now)
+	require.Equal(t, sequence.OutcomeDead, d.Outcome)
+	require.Equal(t, sequence.CauseNotConfirmed, d.Cause)
+	require.Equal(t, sequence.Dead, d.Number.State)
+	require.Equal(t, sequence.OutcomeUnchanged, sequence.Decide(strict, row(sequence.Allocated, 2, false), command(sequence.Check, 2), now).Outcome)
+}
+
+func TestBury(t *testing.T) {
+	c := command(sequence.Bury, 2)
+	c.Cause, c.Reason = sequence.CausePoolAway, "connection refused"
+	d := sequence.Decide(rules, row(sequence.Replayable, 2, false), c, now)
+	require.Equal(t, sequence.CausePoolAway, d.Cause)
+	require.Equal(t, "connection refused", d.Number.Reason)
+	require.Equal(t, &sequence.Event{
+		Ticket: d.Number.Ticket(), Actor: sequence.ActorLacuna, Outcome: sequence.OutcomeDead,
+		From: sequence.Replayable, To: sequence.Dead, Reason: "connection refused",
+	}, d.Event)
+	require.Equal(t, sequence.OutcomeSuperseded, sequence.Decide(rules, row(sequence.Allocated, 2, false), c, now).Outcome, "its holder may still confirm")
+	c.Cause = sequence.CauseCancelled
+	require.Equal(t, sequence.OutcomeDead, sequence.Decide(rules, row(sequence.Allocated, 2, false), c, now).Outcome, "an operator may say otherwise")
+}
+
+func TestRequeue(t *testing.T) {
+	c := command(sequence.Requeue, 2)
+	c.Actor, c.Reason = "mia", "Redis is back"
+	for name, tt := range map[string]struct {
+		abandoned time.Time
+		window    time.Time // the abandonment that its window counts from
+		wait      time.Duration
+	}{
+		"straight to replay where a window has passed in this life": {now.Add(-time.Hour), now.Add(-time.Hour), 0},
+		"through a full window where none has passed":               {now.Add(-time.Minute), now, rules.SafetyWindow},
+		"through a full window where it was never abandoned":        {time.Time{}, now, rules.SafetyWindow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := row(sequence.Dead, 2, false)
+			n.AbandonedTime = tt.abandoned
+			d := sequence.Decide(rules, n, c, now)
+			require.Equal(t, tt.window, d.Number.AbandonedTime)
+			require.Equal(t, tt.wait, d.Wait)
+			require.Zero(t, d.Number.RetryTimes)
+			require.Equal(t, "mia", d.Event.Actor)
+			require.Equal(t, "Redis is back", d.Event.Reason)
+			require.Equal(t, sequence.OutcomeNotDead, sequence.Decide(rules, d.Number, c, now).Outcome, "twice is the same as once")
+		})
+	}
+}
+
+func TestAProbeComesBeforeReplay(t *testing.T) {
+	asking := rules
+	asking.Probe = sequence.Probe{DSN: "shop", Query: "SELECT 1 FROM orders WHERE number = ?", Timeout: time.Second}
+	n, c := row(sequence.Abandoned, 2, true), command(sequence.Replay, 2)
+	d := sequence.Decide(asking, n, c, now)
+	require.Equal(t, sequence.OutcomeUnprobed, d.Outcome)
+	require.False(t, d.Changed)
+	require.Equal(t, asking.Probe, d.Probe)
+	c.Probed = true
+	require.Equal(t, sequence.OutcomeReplayable, sequence.Decide(asking, n, c, now).Outcome)
+	n.Replays = int32(rules.MaxReplays)
+	c.Probed = false
+	require.Equal(t, sequence.OutcomeUnprobed, sequence.Decide(asking, n, c, now).Outcome, "a number in use is no gap")
+	d = sequence.Decide(asking, n, command(sequence.Found, 2), now)
+	require.Equal(t, sequence.ReasonFound, d.Number.Reason)
+	require.Equal(t, now, d.Number.ConfirmedTime)
+}
+
+func TestTake(t *testing.T) {
+	n, c := row(sequence.Abandoned, 2, true), command(sequence.Take, 2)
+	taken := sequence.Decide(rules, n, c, now)
+	require.Equal(t, now.Add(time.Minute), taken.Number.TakenUntil)
+	require.Equal(t, sequence.OutcomeAlreadyTaken, sequence.Decide(rules, taken.Number, c, now.Add(time.Minute-1)).Outcome)
+	require.Equal(t, sequence.OutcomeTaken, sequence.Decide(rules, taken.Number, c, now.Add(time.Minute)).Outcome, "whoever took it has gone")
+	for _, kind := range []sequence.Kind{sequence.Confirm, sequence.Replay, sequence.Bury, sequence.Found} {
+		d := sequence.Decide(rules, taken.Number, command(kind, 2), now)
+		require.True(t, d.Changed, kind)
+		require.Zero(t, d.Number.TakenUntil, kind)
+	}
+}
+
+func TestRetime(t *testing.T) {
+	window := func(w time.Duration, n sequence.Number) sequence.Decision {
+		changed := rules
+		changed.SafetyWindow, changed.ConfirmTimeout = w, w
+		return sequence.Decide(changed, n, command(sequence.Retime, 2), now)
+	}
+	waiting := row(sequence.Abandoned, 2, false)
+	waiting.AbandonedTime, waiting.Deadline = now.Add(-time.Minute), now.Add(time.Minute)
+	require.Equal(t, now.Add(4*time.Minute), window(5*time.Minute, waiting).Number.Deadline, "longer: it waits longer")
+	shorter := window(90*time.Second, waiting)
+	require.Equal(t, now.Add(30*time.Second), shorter.Number.Deadline)
+	require.Equal(t, 30*time.Second, sequence.Decide(sequence.BizType{SafetyWindow: 90 * time.Second}, shorter.Number, command(sequence.Check, 2), now).Wait)
+	require.Equal(t, now, window(time.Second, waiting).Number.Deadline, "never into the past")
+
+	held := row(sequence.Allocated, 2, false)
+	held.IssuedTime, held.Deadline = now.Add(-time.Minute), now.Add(time.Minute)
+	require.Equal(t, now.Add(4*time.Minute), window(5*time.Minute, held).Number.Deadline)
+	require.Equal(t, now.Add(30*time.Second), window(90*time.Second, held).Number.Deadline)
+	held.Reason = sequence.ReasonRecovered
+	require.Equal(t, sequence.OutcomeUnchanged, window(90*time.Second, held).Outcome, "a lease longer than others, for its answer was later")
+	require.Equal(t, now.Add(4*time.Minute), window(5*time.Minute, held).Number.Deadline)
+}
+
+func TestEvents(t *testing.T) {
+	for _, state := range []sequence.State{sequence.Abandoned, sequence.Replayable, sequence.Dead, sequence.Retired} {
+		d := sequence.Decide(rules, row(state, 2, false), command(sequence.Confirm, 2), now)
+		require.Equal(t, sequence.ActorCaller, d.Event.Actor)
+		require.Equal(t, state, d.Event.From)
+	}
+	for kind, state := range map[sequence.Kind]sequence.State{sequence.Confirm: sequence.Allocated, sequence.Abandon: sequence.Allocated, sequence.Replay: sequence.Abandoned} {
+		d := sequence.Decide(rules, row(state, 2, true), command(kind, 2), now)
+		require.True(t, d.Changed)
+		require.Nil(t, d.Event, "the ordinary course of a life is in the row and in t_seq_life")
+	}
 }

@@ -20,6 +20,10 @@ var (
 	ErrStale = errors.New("stale: this life of the number is over")
 	// ErrAlreadyConfirmed: an abandon came after the confirm, which is final. See RefusedError.
 	ErrAlreadyConfirmed = errors.New("already confirmed: a confirm is final")
+	// ErrTooLate: an extension came after the time to confirm. See RefusedError.
+	ErrTooLate = errors.New("too late: the time to confirm is over")
+	// ErrOverLimit: an extension goes past what the biz type allows. See RefusedError.
+	ErrOverLimit = errors.New("over the limit: its biz type gives no more time")
 	// ErrFull: the format has no numbers left and the pool is empty.
 	ErrFull = errors.New("the format has no numbers left")
 	// ErrBusy: a bound was met and nothing was taken; repeat later. See BusyError.
@@ -63,7 +67,7 @@ func (e *RevisionError) Error() string {
 
 // RefusedError is a command that was understood and not carried out.
 type RefusedError struct {
-	Outcome Outcome // OutcomeConflict, OutcomeStale or OutcomeAlreadyConfirmed
+	Outcome Outcome // OutcomeConflict, OutcomeStale, OutcomeAlreadyConfirmed, OutcomeTooLate or OutcomeOverLimit
 	Asked   Ticket  // the life that the command named
 	Current Ticket  // the life that stands in the ledger now
 	State   State   // where that life stands
@@ -80,6 +84,10 @@ func (e *RefusedError) Unwrap() error {
 		return ErrStale
 	case OutcomeAlreadyConfirmed:
 		return ErrAlreadyConfirmed
+	case OutcomeTooLate:
+		return ErrTooLate
+	case OutcomeOverLimit:
+		return ErrOverLimit
 	default:
 		return ErrConflict
 	}

@@ -42,15 +42,20 @@ func ValidateSeqNo(s string) error {
 // ValidateBizKey accepts at most 128 bytes of UTF-8 without control characters, the empty
 // string included, and answers anything else with an InvalidError of the field "bizKey".
 func ValidateBizKey(s string) error {
-	if len(s) > MaxBizKey {
-		return Invalidf("bizKey", "has %d bytes, the limit is %d", len(s), MaxBizKey)
+	return validateText("bizKey", s, MaxBizKey)
+}
+
+// validateText accepts at most so many bytes of UTF-8 without control characters.
+func validateText(field, s string, most int) error {
+	if len(s) > most {
+		return Invalidf(field, "has %d bytes, the limit is %d", len(s), most)
 	}
 	if !utf8.ValidString(s) {
-		return Invalidf("bizKey", "is not valid UTF-8")
+		return Invalidf(field, "is not valid UTF-8")
 	}
 	for _, r := range s {
 		if unicode.IsControl(r) {
-			return Invalidf("bizKey", "contains the control character %U", r)
+			return Invalidf(field, "contains the control character %U", r)
 		}
 	}
 	return nil

@@ -23,6 +23,8 @@ type Number struct {
 	AbandonedTime time.Time
 	// Deadline: Allocated, confirm by; Abandoned, end of the window; Replayable, next pool check.
 	Deadline time.Time
+	// TakenUntil: until then a Compensation sees to the overdue number; zero while none does.
+	TakenUntil time.Time
 
 	RetryTimes int32
 	Version    int64

@@ -6,7 +6,7 @@ import "strconv"
 // confirm and abandon, the name in the API without its prefix.
 type Outcome int8
 
-// Outcomes of confirm and abandon. NotFound, TicketRequired and Pending answer both.
+// Outcomes of confirm, abandon and extend. NotFound, TicketRequired and Pending answer all of them.
 const (
 	// OutcomeConfirmed: this command confirmed the number.
 	OutcomeConfirmed Outcome = iota + 1
@@ -31,6 +31,12 @@ const (
 	OutcomePending
 	// OutcomeAccepted is no decision: the ledger is away and Temporal holds the command.
 	OutcomeAccepted
+	// OutcomeExtended: the holder has more time.
+	OutcomeExtended
+	// OutcomeTooLate: an extension was asked for after the time to confirm.
+	OutcomeTooLate
+	// OutcomeOverLimit: an extension would go past what the biz type allows.
+	OutcomeOverLimit
 )
 
 // Outcomes of the steps that issuers and lifecycles take.
@@ -59,14 +65,37 @@ const (
 	OutcomeRetired
 	// OutcomeSuperseded: the number has moved on; the command has nothing left to do.
 	OutcomeSuperseded
+	// OutcomeUnprobed: its biz type asks the business before a number is replayed, and nobody has.
+	OutcomeUnprobed
+	// OutcomeFound: the business holds the number, so it is confirmed.
+	OutcomeFound
+	// OutcomeDead: the number waits for a person.
+	OutcomeDead
+	// OutcomeAlreadyDead: it did so before.
+	OutcomeAlreadyDead
+	// OutcomeRequeued: a person sent it back on its way to the pool.
+	OutcomeRequeued
+	// OutcomeWrittenOff: a person declared its gap.
+	OutcomeWrittenOff
+	// OutcomeNotDead: it does not wait for a person, or no longer.
+	OutcomeNotDead
+	// OutcomeTaken: a Compensation sees to it.
+	OutcomeTaken
+	// OutcomeAlreadyTaken: another one does.
+	OutcomeAlreadyTaken
+	// OutcomeRetimed: its deadline follows the rules of now.
+	OutcomeRetimed
 )
 
 // Outcomes lists every outcome, for tests and tables.
 var Outcomes = [...]Outcome{
 	OutcomeConfirmed, OutcomeAlreadyConfirmed, OutcomeRescued, OutcomeAbandoned, OutcomeAlreadyAbandoned,
 	OutcomeConflict, OutcomeStale, OutcomeNotFound, OutcomeTicketRequired, OutcomePending, OutcomeAccepted,
+	OutcomeExtended, OutcomeTooLate, OutcomeOverLimit,
 	OutcomeRecorded, OutcomeAlreadyRecorded, OutcomeHandedBack, OutcomeRecovered, OutcomeClaimed, OutcomeNotDue, OutcomeExpired,
 	OutcomeUnchanged, OutcomeReplayable, OutcomeAlreadyReplayable, OutcomeRetired, OutcomeSuperseded,
+	OutcomeUnprobed, OutcomeFound, OutcomeDead, OutcomeAlreadyDead, OutcomeRequeued, OutcomeWrittenOff, OutcomeNotDead,
+	OutcomeTaken, OutcomeAlreadyTaken, OutcomeRetimed,
 }
 
 // String is the outcome in capitals, e.g. "ALREADY_CONFIRMED".
@@ -118,6 +147,32 @@ func (o Outcome) String() string {
 		return "RETIRED"
 	case OutcomeSuperseded:
 		return "SUPERSEDED"
+	case OutcomeExtended:
+		return "EXTENDED"
+	case OutcomeTooLate:
+		return "TOO_LATE"
+	case OutcomeOverLimit:
+		return "OVER_LIMIT"
+	case OutcomeUnprobed:
+		return "UNPROBED"
+	case OutcomeFound:
+		return "FOUND"
+	case OutcomeDead:
+		return "DEAD"
+	case OutcomeAlreadyDead:
+		return "ALREADY_DEAD"
+	case OutcomeRequeued:
+		return "REQUEUED"
+	case OutcomeWrittenOff:
+		return "WRITTEN_OFF"
+	case OutcomeNotDead:
+		return "NOT_DEAD"
+	case OutcomeTaken:
+		return "TAKEN"
+	case OutcomeAlreadyTaken:
+		return "ALREADY_TAKEN"
+	case OutcomeRetimed:
+		return "RETIMED"
 	}
 	return "OUTCOME_" + strconv.Itoa(int(o))
 }

@@ -26,8 +26,8 @@ var errGuardMissed = errors.New("a row changed under its lock")
 // Apply carries out the commands in transactions of at most MaxBatch and answers each in its
 // place. Every command is decided by sequence.Decide under its row's lock, by the database's
 // clock; several commands for one number are decided one after the other. A number without a row
-// is OutcomeNotFound. A conflict is recorded in t_seq_conflict in the same transaction, and
-// the life that a claim may end in t_seq_life.
+// is OutcomeNotFound. What a decision leaves besides the row is written in the same transaction: a
+// conflict, the life that a claim may end, a dead letter and what came of it, an event.
 //
 // An error means that nothing is known of a part of the commands; repeating them is always
 // safe. It is a sequence.UnavailableError while the ledger is away.
@@ -77,6 +77,13 @@ type application struct {
 	before    *application // an earlier try whose COMMIT is unknown
 	decisions []sequence.Decision
 	rows      []changed
+
+	// What the decisions leave besides the rows.
+	lives     []sequence.Number
+	conflicts []conflict
+	deaths    []death
+	handled   []handled
+	events    []sequence.Event
 }
 
 // key names a row; rows are locked in the order of their keys.
@@ -114,8 +121,7 @@ func (a *application) run(tx *sql.Tx) error {
 		}
 		current[key{n.BizType, n.SeqNo}] = &n
 	}
-	var lives []sequence.Number
-	var conflicts []conflict
+	a.lives, a.conflicts, a.deaths, a.handled, a.events = nil, nil, nil, nil, nil
 	for i, c := range a.commands {
 		n, ok := current[keyOf(c.Ticket)]
 		if !ok {
@@ -125,12 +131,7 @@ func (a *application) run(tx *sql.Tx) error {
 		was := *n
 		d := sequence.Decide(rules[n.BizType], was, c, now)
 		a.decisions[i], *n = d, d.Number
-		switch {
-		case d.Outcome == sequence.OutcomeClaimed && was.Life > 0:
-			lives = append(lives, was)
-		case d.Outcome == sequence.OutcomeConflict:
-			conflicts = append(conflicts, conflict{asked: c, current: d.Number})
-		}
+		a.note(was, c, d)
 	}
 	for _, was := range locked {
 		if is := *current[key{was.BizType, was.SeqNo}]; is != was {
@@ -140,10 +141,43 @@ func (a *application) run(tx *sql.Tx) error {
 	if err := writeNumbers(a.ctx, tx, a.rows); err != nil {
 		return err
 	}
-	if err := insertLives(a.ctx, tx, lives); err != nil {
+	return a.writeNotes(tx, now)
+}
+
+// note keeps what a decision leaves besides the row.
+func (a *application) note(was sequence.Number, c sequence.Command, d sequence.Decision) {
+	switch {
+	case d.Outcome == sequence.OutcomeClaimed && was.Life > 0:
+		a.lives = append(a.lives, was)
+	case d.Outcome == sequence.OutcomeConflict:
+		a.conflicts = append(a.conflicts, conflict{asked: c, current: d.Number})
+	case d.Outcome == sequence.OutcomeDead:
+		was.RetryTimes = c.Retries
+		a.deaths = append(a.deaths, death{number: was, cause: d.Cause, reason: d.Number.Reason})
+	}
+	if d.Event == nil {
+		return
+	}
+	a.events = append(a.events, *d.Event)
+	if was.State == sequence.Dead {
+		a.handled = append(a.handled, handled{key: keyOf(c.Ticket), by: d.Event.Actor, resolution: d.Outcome})
+	}
+}
+
+func (a *application) writeNotes(tx *sql.Tx, now time.Time) error {
+	if err := insertLives(a.ctx, tx, a.lives); err != nil {
 		return err
 	}
-	return insertConflicts(a.ctx, tx, conflicts, now)
+	if err := insertConflicts(a.ctx, tx, a.conflicts, now); err != nil {
+		return err
+	}
+	if err := insertDeaths(a.ctx, tx, a.deaths, now); err != nil {
+		return err
+	}
+	if err := handleDeaths(a.ctx, tx, a.handled, now); err != nil {
+		return err
+	}
+	return insertEvents(a.ctx, tx, a.events, now)
 }
 
 // stands reports whether the transaction of this try was committed: then at least one of the

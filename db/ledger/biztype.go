@@ -3,18 +3,21 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
-const bizTypeColumns = `name, format, time_zone, source, start, step_min, step_max, confirm_timeout_ms, safety_window_ms,
-	max_replays, reuse, pool_order, durable_issue, revision`
+const bizTypeColumns = `name, format, time_zone, source, start, step_min, step_max, confirm_timeout_ms, extend_limit_ms,
+	on_timeout, safety_window_ms, max_replays, reuse, pool_order, durable_issue, probe, retry_delays_ms, direct_signals, revision`
 
 const (
-	insertBizType = `INSERT INTO t_seq_biz_type (` + bizTypeColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`
+	insertBizType = `INSERT INTO t_seq_biz_type (` + bizTypeColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`
 	queryBizTypes = `SELECT UTC_TIMESTAMP(6), ` + bizTypeColumns + ` FROM t_seq_biz_type ORDER BY name`
 	queryBizType  = `SELECT UTC_TIMESTAMP(6), ` + bizTypeColumns + ` FROM t_seq_biz_type WHERE name = ?`
 )
@@ -38,15 +41,17 @@ func (l *Ledger) CreateBizType(ctx context.Context, b sequence.BizType) error {
 const (
 	lockBizType   = queryBizType + ` FOR UPDATE`
 	updateBizType = `UPDATE t_seq_biz_type SET format = ?, time_zone = ?, source = ?, start = ?, step_min = ?, step_max = ?,
-		confirm_timeout_ms = ?, safety_window_ms = ?, max_replays = ?, reuse = ?, pool_order = ?, durable_issue = ?,
-		revision = revision + 1 WHERE name = ? AND revision = ?`
+		confirm_timeout_ms = ?, extend_limit_ms = ?, on_timeout = ?, safety_window_ms = ?, max_replays = ?, reuse = ?,
+		pool_order = ?, durable_issue = ?, probe = ?, retry_delays_ms = ?, direct_signals = ?,
+		retime_due = retime_due OR ?, revision = revision + 1 WHERE name = ? AND revision = ?`
 )
 
 // settings are the columns that a biz type's rules stand in, in the order of bizTypeColumns.
 func settings(b sequence.BizType) []any {
 	return []any{
 		b.Format.String(), b.TimeZone.String(), b.Source.String(), b.Start, b.StepMin, b.StepMax,
-		b.ConfirmTimeout.Milliseconds(), b.SafetyWindow.Milliseconds(), b.MaxReplays, b.Reuse.String(), b.PoolOrder.String(), b.DurableIssue,
+		b.ConfirmTimeout.Milliseconds(), b.ExtendLimit.Milliseconds(), b.OnTimeout.String(), b.SafetyWindow.Milliseconds(),
+		b.MaxReplays, b.Reuse.String(), b.PoolOrder.String(), b.DurableIssue, probeText(b.Probe), delaysText(b.RetryDelays), b.DirectSignals,
 	}
 }
 
@@ -89,7 +94,8 @@ func changeBizType(ctx context.Context, tx *sql.Tx, name string, revision int64,
 			return was, fixed
 		}
 	}
-	_, err = tx.ExecContext(ctx, updateBizType, append(settings(b), name, was.Revision)...)
+	retime := b.ConfirmTimeout != was.ConfirmTimeout || b.SafetyWindow != was.SafetyWindow
+	_, err = tx.ExecContext(ctx, updateBizType, append(settings(b), retime, name, was.Revision)...)
 	b.Revision++
 	return b, err
 }
@@ -156,23 +162,74 @@ func scanBizTypes(rows *sql.Rows, err error) ([]sequence.BizType, error) {
 // scanBizType reads a row of UTC_TIMESTAMP(6) and bizTypeColumns.
 func scanBizType(row interface{ Scan(...any) error }, now *time.Time) (sequence.BizType, error) {
 	var b sequence.BizType
-	var format, zone, source, reuse, order string
-	var confirmTimeout, safetyWindow int64
-	err := row.Scan(now, &b.Name, &format, &zone, &source, &b.Start, &b.StepMin, &b.StepMax, &confirmTimeout, &safetyWindow,
-		&b.MaxReplays, &reuse, &order, &b.DurableIssue, &b.Revision)
+	var format, zone, source, onTimeout, reuse, order, probe, delays string
+	var confirmTimeout, extendLimit, safetyWindow int64
+	err := row.Scan(now, &b.Name, &format, &zone, &source, &b.Start, &b.StepMin, &b.StepMax, &confirmTimeout, &extendLimit,
+		&onTimeout, &safetyWindow, &b.MaxReplays, &reuse, &order, &b.DurableIssue, &probe, &delays, &b.DirectSignals, &b.Revision)
 	if err != nil {
 		return b, err
 	}
 	b.ConfirmTimeout = time.Duration(confirmTimeout) * time.Millisecond
+	b.ExtendLimit = time.Duration(extendLimit) * time.Millisecond
 	b.SafetyWindow = time.Duration(safetyWindow) * time.Millisecond
-	var errs [5]error
+	var errs [8]error
 	b.Format, errs[0] = sequence.ParseFormat(format)
 	b.TimeZone, errs[1] = sequence.ParseZone(zone)
 	b.Source, errs[2] = sequence.ParseSource(source)
 	b.Reuse, errs[3] = sequence.ParseReuse(reuse)
 	b.PoolOrder, errs[4] = sequence.ParsePoolOrder(order)
+	b.OnTimeout, errs[5] = sequence.ParseOnTimeout(onTimeout)
+	b.Probe, errs[6] = parseProbe(probe)
+	b.RetryDelays, errs[7] = parseDelays(delays)
 	if err := errors.Join(errs[:]...); err != nil {
 		return b, fmt.Errorf("biz type %s: %w", b.Name, err)
 	}
 	return b, nil
+}
+
+// probeJSON is how the column holds a probe.
+type probeJSON struct {
+	DSN       string `json:"dsn,omitempty"`
+	Query     string `json:"query,omitempty"`
+	URL       string `json:"url,omitempty"`
+	TimeoutMS int64  `json:"timeoutMs"`
+}
+
+func probeText(p sequence.Probe) string {
+	if !p.Asks() {
+		return ""
+	}
+	text, _ := json.Marshal(probeJSON{DSN: p.DSN, Query: p.Query, URL: p.URL, TimeoutMS: p.Timeout.Milliseconds()}) //nolint:errchkjson // strings and a number
+	return string(text)
+}
+
+func parseProbe(text string) (sequence.Probe, error) {
+	if text == "" {
+		return sequence.Probe{}, nil
+	}
+	var p probeJSON
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return sequence.Probe{}, fmt.Errorf("probe: %w", err)
+	}
+	return sequence.Probe{DSN: p.DSN, Query: p.Query, URL: p.URL, Timeout: time.Duration(p.TimeoutMS) * time.Millisecond}, nil
+}
+
+func delaysText(delays []time.Duration) string {
+	texts := make([]string, len(delays))
+	for i, d := range delays {
+		texts[i] = strconv.FormatInt(d.Milliseconds(), 10)
+	}
+	return strings.Join(texts, ",")
+}
+
+func parseDelays(text string) ([]time.Duration, error) {
+	var delays []time.Duration
+	for _, ms := range strings.Split(text, ",") {
+		n, err := strconv.ParseInt(ms, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("retry_delays_ms: %w", err)
+		}
+		delays = append(delays, time.Duration(n)*time.Millisecond)
+	}
+	return delays, nil
 }

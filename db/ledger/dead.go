@@ -1,0 +1,130 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+// DeadLetter is a number that waits for a person, as it was when it died.
+type DeadLetter struct {
+	ID     int64 // counts up
+	Number sequence.Number
+	Cause  sequence.DeadCause
+	Reason string
+	Time   time.Time
+}
+
+// death is a number that dies in this transaction.
+type death struct {
+	number sequence.Number // before it
+	cause  sequence.DeadCause
+	reason string
+}
+
+// handled is a dead number that leaves that state.
+type handled struct {
+	key        key
+	by         string
+	resolution sequence.Outcome
+}
+
+const (
+	deadColumns = `biz_type, period, seq_no, value, life, replays, batch_id, status, tracked, biz_key, issued_time, abandoned_time,
+		retry_times, version, cause, dead_reason, dead_time`
+	insertDead       = `INSERT INTO t_seq_issue_dead (` + deadColumns + `) VALUES `
+	handleDead       = `UPDATE t_seq_issue_dead SET resolution = ?, handled_by = ?, handled_time = ? WHERE biz_type = ? AND resolution = '' AND seq_no IN (`
+	queryDeadLetters = `SELECT id, ` + deadColumns + ` FROM t_seq_issue_dead FORCE INDEX (idx_dead_open) WHERE resolution = '' AND id > ?`
+)
+
+func insertDeaths(ctx context.Context, tx *sql.Tx, deaths []death, now time.Time) error {
+	if len(deaths) == 0 {
+		return nil
+	}
+	args := make([]any, 0, 17*len(deaths))
+	for _, d := range deaths {
+		n := d.number
+		args = append(args, n.BizType, n.Period, n.SeqNo, n.Value, n.Life, n.Replays, n.BatchID, n.State, n.Tracked, n.BizKey,
+			null(n.IssuedTime), null(n.AbandonedTime), n.RetryTimes, n.Version, d.cause.String(), d.reason, now)
+	}
+	query := insertDead + strings.TrimSuffix(strings.Repeat("("+placeholders(17)+"),", len(deaths)), ",")
+	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
+		return fmt.Errorf("write %d dead letters: %w", len(deaths), err)
+	}
+	return nil
+}
+
+// handleDeaths writes down what came of dead letters. Those of one biz type, person and outcome are
+// one statement.
+func handleDeaths(ctx context.Context, tx *sql.Tx, all []handled, now time.Time) error {
+	type group struct {
+		bizType, by string
+		resolution  sequence.Outcome
+	}
+	groups := map[group][]any{}
+	for _, h := range all {
+		g := group{h.key.bizType, h.by, h.resolution}
+		groups[g] = append(groups[g], h.key.seqNo)
+	}
+	for g, seqNos := range groups {
+		args := append([]any{g.resolution.String(), g.by, now, g.bizType}, seqNos...)
+		if _, err := tx.ExecContext(ctx, handleDead+placeholders(len(seqNos))+")", args...); err != nil {
+			return fmt.Errorf("resolve %d dead letters of %s: %w", len(seqNos), g.bizType, err)
+		}
+	}
+	return nil
+}
+
+// DeadFilter says which dead letters are meant; what is zero does not matter.
+type DeadFilter struct {
+	BizType string
+	Cause   sequence.DeadCause
+	Tickets []sequence.Ticket // at most MaxBatch
+}
+
+// DeadLetters reads at most limit dead letters that wait for a person, oldest first, after the one of the given id.
+func (l *Ledger) DeadLetters(ctx context.Context, f DeadFilter, after int64, limit int) ([]DeadLetter, error) {
+	query, args := queryDeadLetters, []any{after}
+	if f.BizType != "" {
+		query, args = query+" AND biz_type = ?", append(args, f.BizType)
+	}
+	if f.Cause != 0 {
+		query, args = query+" AND cause = ?", append(args, f.Cause.String())
+	}
+	if len(f.Tickets) > 0 {
+		query += " AND (biz_type, seq_no, life) IN (" + strings.TrimSuffix(strings.Repeat("(?,?,?),", len(f.Tickets)), ",") + ")"
+		for _, t := range f.Tickets {
+			args = append(args, t.BizType, t.SeqNo, t.Life)
+		}
+	}
+	letters, err := scanDead(l.db.QueryContext(ctx, query+" ORDER BY id LIMIT ?", append(args, limit)...))
+	return letters, classify("read the dead letters", err)
+}
+
+func scanDead(rows *sql.Rows, err error) ([]DeadLetter, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	var letters []DeadLetter
+	for rows.Next() {
+		var d DeadLetter
+		var issued, abandoned sql.NullTime
+		var cause string
+		n := &d.Number
+		if err := rows.Scan(&d.ID, &n.BizType, &n.Period, &n.SeqNo, &n.Value, &n.Life, &n.Replays, &n.BatchID, &n.State, &n.Tracked, &n.BizKey,
+			&issued, &abandoned, &n.RetryTimes, &n.Version, &cause, &d.Reason, &d.Time); err != nil {
+			return nil, err
+		}
+		n.IssuedTime, n.AbandonedTime = issued.Time, abandoned.Time
+		if d.Cause, err = sequence.ParseDeadCause(cause); err != nil {
+			return nil, err
+		}
+		letters = append(letters, d)
+	}
+	return letters, rows.Err()
+}
