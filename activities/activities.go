@@ -15,8 +15,11 @@ import (
 
 // Names under which the activities are registered. They stand in histories: never change them.
 const (
-	SettleName = "Settle"
-	ReplayName = "Replay"
+	SettleName     = "Settle"
+	ProbeName      = "Probe"
+	ReplayName     = "Replay"
+	DeadLetterName = "DeadLetter"
+	RequeueName    = "Requeue"
 )
 
 // Ledger is what the activities need of the ledger.
@@ -35,25 +38,33 @@ type Pool interface {
 	Remove(ctx context.Context, entries []sequence.PoolEntry) error
 }
 
+// Prober asks the business whether it holds a number; package probe is one.
+type Prober interface {
+	// Ask: an error is no answer, and never means "no".
+	Ask(ctx context.Context, how sequence.Probe, ticket sequence.Ticket) (inUse bool, err error)
+}
+
 // Time limits of one joined call. They end the call, not the activity, which asks again.
 const (
 	applyTimeout = 20 * time.Second
 	pushTimeout  = 5 * time.Second
 )
 
-// Activities settles and replays numbers. It is safe for concurrent use.
+// Activities takes one number through its life. It is safe for concurrent use.
 type Activities struct {
-	pool  Pool
-	log   *slog.Logger
-	apply *batching.Coalescer[sequence.Command, sequence.Decision]
-	push  *batching.Coalescer[sequence.PoolEntry, struct{}]
+	pool   Pool
+	prober Prober
+	log    *slog.Logger
+	apply  *batching.Coalescer[sequence.Command, sequence.Decision]
+	push   *batching.Coalescer[sequence.PoolEntry, struct{}]
 }
 
 // New starts the coalescers; Close ends them.
-func New(ledger Ledger, pool Pool, log *slog.Logger) *Activities {
+func New(ledger Ledger, pool Pool, prober Prober, log *slog.Logger) *Activities {
 	return &Activities{
-		pool: pool,
-		log:  log.With("component", "activities"),
+		pool:   pool,
+		prober: prober,
+		log:    log.With("component", "activities"),
 		apply: batching.New(func(ctx context.Context, commands []sequence.Command) ([]sequence.Decision, error) {
 			ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 			defer cancel()
@@ -87,12 +98,14 @@ type SettleInput struct {
 
 // SettleResult says where the number stands after it.
 type SettleResult struct {
-	// Outcome is what the final check came to: UNCHANGED, EXPIRED, PENDING, NOT_FOUND or SUPERSEDED.
+	// Outcome is what the final check came to: UNCHANGED, EXPIRED, DEAD, PENDING, NOT_FOUND or SUPERSEDED.
 	Outcome sequence.Outcome `json:"outcome"`
-	// State is the row's, and means this life only while Outcome is UNCHANGED or EXPIRED.
+	// State is the row's, and means this life only while Outcome is UNCHANGED, EXPIRED or DEAD.
 	State sequence.State `json:"state"`
 	// Wait is the time left to the row's deadline while it is Allocated or Abandoned.
 	Wait time.Duration `json:"wait"`
+	// Probe: the business is to be asked before the number is replayed.
+	Probe bool `json:"probe,omitempty"`
 	// Commands are the outcomes of the commands, in their order.
 	Commands []sequence.Outcome `json:"commands,omitempty"`
 	Reason   string             `json:"reason,omitempty"`
@@ -118,7 +131,7 @@ func (a *Activities) Settle(ctx context.Context, in SettleInput) (SettleResult, 
 		return SettleResult{}, ledgerAway(err)
 	}
 	last := decisions[len(decisions)-1]
-	result := SettleResult{Outcome: last.Outcome, State: last.Number.State, Wait: last.Wait, Reason: last.Number.Reason}
+	result := SettleResult{Outcome: last.Outcome, State: last.Number.State, Wait: last.Wait, Reason: last.Number.Reason, Probe: last.Probe.Asks()}
 	for _, d := range decisions[:len(decisions)-1] {
 		result.Commands = append(result.Commands, d.Outcome)
 		if d.Outcome == sequence.OutcomeRescued {
@@ -148,5 +161,8 @@ func kindOf(name string) (sequence.Kind, error) {
 // Register adds the activities to a worker under their names.
 func (a *Activities) Register(r worker.ActivityRegistry) {
 	r.RegisterActivityWithOptions(a.Settle, activity.RegisterOptions{Name: SettleName})
+	r.RegisterActivityWithOptions(a.Probe, activity.RegisterOptions{Name: ProbeName})
+	r.RegisterActivityWithOptions(a.DeadLetter, activity.RegisterOptions{Name: DeadLetterName})
+	r.RegisterActivityWithOptions(a.Requeue, activity.RegisterOptions{Name: RequeueName})
 	r.RegisterActivityWithOptions(a.Replay, activity.RegisterOptions{Name: ReplayName})
 }

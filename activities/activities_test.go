@@ -22,6 +22,9 @@ var now = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 // stores are a ledger and a pool in memory with one number, whose clock stands still. The stores
 // themselves are tested on real servers.
 type stores struct {
+	inUse    bool  // what the business says
+	noAnswer error // it says nothing
+
 	mu      sync.Mutex
 	row     sequence.Number
 	batches [][]sequence.Command
@@ -77,6 +80,10 @@ func (s *stores) Remove(ctx context.Context, entries []sequence.PoolEntry) error
 	return nil
 }
 
+func (s *stores) Ask(context.Context, sequence.Probe, sequence.Ticket) (bool, error) {
+	return s.inUse, s.noAnswer
+}
+
 func call(ctx context.Context, before func(context.Context) error) error {
 	if before == nil {
 		return nil
@@ -95,7 +102,7 @@ func setup(t *testing.T, prepare ...func(n *sequence.Number)) (*stores, *activit
 	for _, f := range prepare {
 		f(&s.row)
 	}
-	a := activities.New(s, s, slog.New(slog.DiscardHandler))
+	a := activities.New(s, s, s, slog.New(slog.DiscardHandler))
 	t.Cleanup(a.Close)
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(slog.New(slog.DiscardHandler))

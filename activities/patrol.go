@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -20,6 +19,7 @@ const (
 	NudgeName   = "Nudge"
 	RepoolName  = "Repool"
 	PurgeName   = "Purge"
+	RetimeName  = "Retime"
 )
 
 // Bounds of one round of the patrol. What is left is the next round's.
@@ -44,6 +44,9 @@ type PatrolLedger interface {
 	Overdue(ctx context.Context, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error)
 	BizTypes(ctx context.Context) ([]sequence.BizType, error)
 	PurgeKeys(ctx context.Context, limit int) (int, error)
+	RetimeDue(ctx context.Context) ([]sequence.BizType, error)
+	Waiting(ctx context.Context, bizType string, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error)
+	Retimed(ctx context.Context, bizType string, revision int64) error
 }
 
 // Runs is what the patrol needs of Temporal.
@@ -80,6 +83,7 @@ func (p *Patrol) Register(r worker.ActivityRegistry) {
 	r.RegisterActivityWithOptions(p.Recover, activity.RegisterOptions{Name: RecoverName})
 	r.RegisterActivityWithOptions(p.Nudge, activity.RegisterOptions{Name: NudgeName})
 	r.RegisterActivityWithOptions(p.Repool, activity.RegisterOptions{Name: RepoolName})
+	r.RegisterActivityWithOptions(p.Retime, activity.RegisterOptions{Name: RetimeName})
 	r.RegisterActivityWithOptions(p.Purge, activity.RegisterOptions{Name: PurgeName})
 }
 
@@ -146,18 +150,29 @@ func (p *Patrol) recoverIssuer(ctx context.Context, issuer sequence.Issuer) (num
 	}
 }
 
+// maxClosed bounds the numbers that one round hands to Compensation, and compensationSize those of one
+// run of it.
+const (
+	maxClosed        = 4 * compensationSize
+	compensationSize = 2_000
+)
+
 // NudgeResult counts what a round woke.
 type NudgeResult struct {
 	// Woken runs, or started because they were missing.
 	Woken int `json:"woken"`
-	// Finished rows whose runs have closed all the same: somebody terminated them, or they failed.
-	Finished int `json:"finished"`
+	// Finished was how many rows an earlier version saw to by itself.
+	Finished int `json:"finished,omitempty"`
+	// Closed are the numbers whose runs have closed all the same: somebody terminated them, or they were
+	// dead letters and are requeued. They are Compensation's, a batch of one biz type each.
+	Closed []Numbers `json:"closed,omitempty"`
 }
 
 // Nudge wakes the run of every number whose deadline has passed and whose run has not seen to it.
-// Where that run has closed, it takes the number one step on itself.
+// Those whose run has closed it only finds.
 func (p *Patrol) Nudge(ctx context.Context) (NudgeResult, error) {
 	var result NudgeResult
+	var closed []sequence.Number
 	for _, state := range []sequence.State{sequence.Allocated, sequence.Abandoned} {
 		var after sequence.Number
 		for range patrolPages {
@@ -166,82 +181,56 @@ func (p *Patrol) Nudge(ctx context.Context) (NudgeResult, error) {
 			if err != nil {
 				return result, ledgerAway(err)
 			}
-			if err := p.nudge(ctx, overdue, &result); err != nil {
+			found, err := p.nudge(ctx, overdue)
+			result.Woken += len(overdue) - len(found)
+			closed = append(closed, found...)
+			if err != nil {
 				return result, err
 			}
-			if len(overdue) < patrolBatch {
+			if len(overdue) < patrolBatch || len(closed) >= maxClosed {
 				break
 			}
 			after = overdue[len(overdue)-1]
 		}
 	}
-	if result.Finished > 0 {
-		p.log.WarnContext(ctx, "numbers were overdue although their runs have closed; the patrol sees to them", "numbers", result.Finished)
+	if len(closed) > 0 {
+		p.log.WarnContext(ctx, "numbers are overdue although their runs have closed; a Compensation sees to them", "numbers", len(closed))
 	}
+	result.Closed = batched(closed)
 	return result, nil
 }
 
-// nudge wakes one page, a few at a time.
-func (p *Patrol) nudge(ctx context.Context, numbers []sequence.Number, result *NudgeResult) error {
+// nudge wakes one page, a few at a time, and gives those whose run has closed.
+func (p *Patrol) nudge(ctx context.Context, numbers []sequence.Number) (closed []sequence.Number, err error) {
 	var mu sync.Mutex
-	var errs []error
-	places := make(chan struct{}, nudgesAtOnce)
-	var all sync.WaitGroup
-	for _, n := range numbers {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
-			open, err := p.runs.Check(ctx, n)
-			if err == nil && !open {
-				err = p.finish(ctx, n)
-			}
+	err = atOnce(nudgesAtOnce, numbers, func(n sequence.Number) error {
+		open, err := p.runs.Check(ctx, n)
+		if err != nil {
+			return fmt.Errorf("wake %s: %w", n.Ticket(), err)
+		}
+		if !open {
 			mu.Lock()
 			defer mu.Unlock()
-			switch {
-			case err != nil:
-				errs = append(errs, fmt.Errorf("wake %s: %w", n.Ticket(), err))
-			case open:
-				result.Woken++
-			default:
-				result.Finished++
-			}
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
+			closed = append(closed, n)
+		}
+		return nil
+	})
+	return closed, err
 }
 
-// finish takes a number on whose run has closed: first by what the run was told, then to its window
-// or from its window into the pool. Every step is guarded by the row, as the run's own are.
-func (p *Patrol) finish(ctx context.Context, n sequence.Number) error {
-	told, err := p.runs.Commands(ctx, n)
-	if err != nil {
-		return err
-	}
-	var commands []sequence.Command
-	for _, c := range told {
-		if c.At.Before(n.IssuedTime.Add(-guessLimit)) {
-			continue
+// batched sorts numbers into batches of one biz type, at most compensationSize each and maxClosed together.
+func batched(numbers []sequence.Number) []Numbers {
+	var batches []Numbers
+	last := map[string]int{} // the batch of a biz type that is being filled
+	for _, n := range numbers[:min(len(numbers), maxClosed)] {
+		i, ok := last[n.BizType]
+		if !ok || len(batches[i].Tickets) == compensationSize {
+			i, batches = len(batches), append(batches, Numbers{BizType: n.BizType})
+			last[n.BizType] = i
 		}
-		kind, err := kindOf(c.Kind)
-		if err != nil {
-			return err
-		}
-		commands = append(commands, sequence.Command{Kind: kind, Ticket: n.Ticket(), BizKey: c.BizKey})
+		batches[i].Tickets = append(batches[i].Tickets, n.Ticket().String())
 	}
-	step := sequence.Check
-	if n.State == sequence.Abandoned {
-		step = sequence.Replay
-	}
-	decisions, err := p.ledger.Apply(ctx, append(commands, sequence.Command{Kind: step, Ticket: n.Ticket()}))
-	if err != nil {
-		return err
-	}
-	last := decisions[len(decisions)-1]
-	if last.Outcome == sequence.OutcomeReplayable || last.Outcome == sequence.OutcomeAlreadyReplayable {
-		return p.pool.Push(ctx, []sequence.PoolEntry{last.Pool})
-	}
-	return nil
+	return batches
 }
 
 // RepoolResult counts what a round pushed again.

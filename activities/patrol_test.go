@@ -23,8 +23,8 @@ type beat struct {
 	held    map[string][]sequence.Number
 	overdue map[sequence.State][]sequence.Number
 	checked map[string]int
-	told    map[string][]activities.ToldCommand // by the closed runs
-	applied map[string][]sequence.Kind
+	closed  map[string]bool // numbers whose runs have closed
+	retime  bool            // the settings of ORDER were changed
 	pushed  map[string]int
 	removed []string
 	retired string // a free number that may not be issued any more
@@ -77,11 +77,8 @@ func (b *beat) Apply(_ context.Context, commands []sequence.Command) ([]sequence
 			}
 			continue
 		}
-		if told, ok := b.told[c.Ticket.SeqNo]; ok {
-			b.applied[c.Ticket.SeqNo] = append(b.applied[c.Ticket.SeqNo], c.Kind)
-			if c.Kind == sequence.Replay && len(told) == 0 {
-				decisions[i] = sequence.Decision{Outcome: sequence.OutcomeReplayable, Pool: sequence.PoolEntry{SeqNo: c.Ticket.SeqNo}}
-			}
+		if c.Kind == sequence.Retime {
+			decisions[i].Outcome = sequence.OutcomeRetimed
 			continue
 		}
 		if c.Kind != sequence.Recover || c.Lease <= 0 {
@@ -124,19 +121,33 @@ func (b *beat) Check(_ context.Context, n sequence.Number) (bool, error) {
 		return false, errors.New("connection refused")
 	}
 	b.checked[n.SeqNo]++
-	_, closed := b.told[n.SeqNo]
-	return !closed, nil
+	return !b.closed[n.SeqNo] && !b.closed["all"], nil
 }
 
-func (b *beat) Commands(_ context.Context, n sequence.Number) ([]activities.ToldCommand, error) {
-	return b.told[n.SeqNo], nil
+func (b *beat) Commands(context.Context, sequence.Number) ([]activities.ToldCommand, error) {
+	return nil, errors.New("the patrol reads no histories")
+}
+
+func (b *beat) RetimeDue(context.Context) ([]sequence.BizType, error) {
+	if !b.retime {
+		return nil, nil
+	}
+	return []sequence.BizType{{Name: "ORDER", Revision: 7}}, nil
+}
+
+func (b *beat) Waiting(ctx context.Context, _ string, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error) {
+	return b.Overdue(ctx, state, after, limit)
+}
+
+func (b *beat) Retimed(_ context.Context, bizType string, revision int64) error {
+	if bizType != "ORDER" || revision != 7 {
+		return errors.New("that was not the change")
+	}
+	b.retime = false
+	return nil
 }
 
 var issued = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
-
-func told(kind string, at time.Time) activities.ToldCommand {
-	return activities.ToldCommand{Command: activities.Command{Kind: kind}, At: at}
-}
 
 func numbers(prefix string, count int) []sequence.Number {
 	all := make([]sequence.Number, count)
@@ -148,7 +159,7 @@ func numbers(prefix string, count int) []sequence.Number {
 
 func TestPatrol(t *testing.T) {
 	setup := func(b *beat) *testsuite.TestActivityEnvironment {
-		b.checked, b.pushed, b.applied = map[string]int{}, map[string]int{}, map[string][]sequence.Kind{}
+		b.checked, b.pushed = map[string]int{}, map[string]int{}
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
 		activities.NewPatrol(b, b, b, slog.New(slog.DiscardHandler)).Register(env)
@@ -182,29 +193,43 @@ func TestPatrol(t *testing.T) {
 			require.Equal(t, 1, times, seqNo)
 		}
 	})
-	t.Run("takes a number on whose run has closed, by what the run was told first", func(t *testing.T) {
-		abandoned := numbers("B", 2)
-		for i := range abandoned {
-			abandoned[i].State = sequence.Abandoned
+	t.Run("finds those whose runs have closed, in batches of one biz type", func(t *testing.T) {
+		others := numbers("B", 3)
+		for i := range others {
+			others[i].State, others[i].BizType = sequence.Abandoned, "BILL"
 		}
 		b := &beat{
-			overdue: map[sequence.State][]sequence.Number{sequence.Allocated: numbers("A", 2), sequence.Abandoned: abandoned},
-			told: map[string][]activities.ToldCommand{
-				"A-1": {told("confirm", issued.Add(-time.Hour))}, // a guess, long before the number was handed out
-				"A-2": {told("abandon", issued), told("confirm", issued.Add(time.Second))},
-				"B-1": {}, "B-2": {told("confirm", issued.Add(-time.Second))}, // its record came late
-			},
+			overdue: map[sequence.State][]sequence.Number{sequence.Allocated: numbers("A", 3), sequence.Abandoned: others},
+			closed:  map[string]bool{"A-1": true, "A-3": true, "B-2": true},
 		}
 		value, err := setup(b).ExecuteActivity(activities.NudgeName)
 		require.NoError(t, err)
 		var result activities.NudgeResult
 		require.NoError(t, value.Get(&result))
-		require.Equal(t, activities.NudgeResult{Finished: 4}, result)
-		require.Equal(t, map[string][]sequence.Kind{
-			"A-1": {sequence.Check}, "A-2": {sequence.Abandon, sequence.Confirm, sequence.Check},
-			"B-1": {sequence.Replay}, "B-2": {sequence.Confirm, sequence.Replay},
-		}, b.applied)
-		require.Equal(t, map[string]int{"B-1": 1}, b.pushed)
+		require.Equal(t, 3, result.Woken)
+		require.Len(t, result.Closed, 2)
+		require.ElementsMatch(t, []string{"ORDER~A-1~1", "ORDER~A-3~1"}, result.Closed[0].Tickets)
+		require.Equal(t, activities.Numbers{BizType: "BILL", Tickets: []string{"BILL~B-2~1"}}, result.Closed[1])
+	})
+	t.Run("hands no more on at a time than fits", func(t *testing.T) {
+		b := &beat{overdue: map[sequence.State][]sequence.Number{sequence.Allocated: numbers("A", 5000), sequence.Abandoned: numbers("B", 5000)}, closed: map[string]bool{"all": true}}
+		value, err := setup(b).ExecuteActivity(activities.NudgeName)
+		require.NoError(t, err)
+		var result activities.NudgeResult
+		require.NoError(t, value.Get(&result))
+		require.Len(t, result.Closed, 4)
+		for _, batch := range result.Closed {
+			require.Len(t, batch.Tickets, 2000)
+		}
+	})
+	t.Run("retimes the waiting numbers of a changed biz type", func(t *testing.T) {
+		b := &beat{retime: true, overdue: map[sequence.State][]sequence.Number{sequence.Allocated: numbers("A", 1100), sequence.Abandoned: numbers("B", 3)}}
+		value, err := setup(b).ExecuteActivity(activities.RetimeName)
+		require.NoError(t, err)
+		var result activities.RetimeResult
+		require.NoError(t, value.Get(&result))
+		require.Equal(t, 1103, result.Numbers)
+		require.False(t, b.retime)
 	})
 	t.Run("pushes what has been free for a while, and moves its check after that", func(t *testing.T) {
 		b := &beat{overdue: map[sequence.State][]sequence.Number{sequence.Replayable: numbers("A", 1100)}}

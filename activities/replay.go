@@ -20,11 +20,13 @@ const (
 // ReplayInput asks to return one life of a number to the pool.
 type ReplayInput struct {
 	Ticket string `json:"ticket"`
+	// Probed: the business was asked, and does not hold the number.
+	Probed bool `json:"probed,omitempty"`
 }
 
 // ReplayResult says what became of it.
 type ReplayResult struct {
-	// Outcome is REPLAYABLE or ALREADY_REPLAYABLE (it is in the pool), NOT_DUE, RETIRED,
+	// Outcome is REPLAYABLE or ALREADY_REPLAYABLE (it is in the pool), NOT_DUE, UNPROBED, RETIRED,
 	// SUPERSEDED or NOT_FOUND.
 	Outcome sequence.Outcome `json:"outcome"`
 	State   sequence.State   `json:"state"`
@@ -35,21 +37,21 @@ type ReplayResult struct {
 
 // Replay moves the row to REPLAYABLE and pushes the number to the pool. An attempt that finds the
 // row REPLAYABLE in this life pushes all the same: an earlier attempt may have died between the
-// two. The failing attempts that the retry policy counts are the push's; a ledger that is away is
-// waited for, with heartbeats.
+// two. An attempt fails only by the push, and is repeated after the pauses of its biz type; a ledger that
+// is away is waited for, with heartbeats.
 func (a *Activities) Replay(ctx context.Context, in ReplayInput) (ReplayResult, error) {
 	ticket, err := sequence.ParseTicket(in.Ticket)
 	if err != nil {
 		return ReplayResult{}, invalidInput(err)
 	}
 	defer beat(ctx)()
-	d, err := a.applyWhenBack(ctx, sequence.Command{Kind: sequence.Replay, Ticket: ticket})
+	d, err := a.applyWhenBack(ctx, sequence.Command{Kind: sequence.Replay, Ticket: ticket, Probed: in.Probed})
 	if err != nil {
 		return ReplayResult{}, err
 	}
 	if d.Outcome == sequence.OutcomeReplayable || d.Outcome == sequence.OutcomeAlreadyReplayable {
 		if _, err := a.push.Do(ctx, d.Pool); err != nil {
-			return ReplayResult{}, poolAway(err)
+			return ReplayResult{}, onLadder(ctx, d.RetryDelays, ErrorPoolAway, err)
 		}
 	}
 	return ReplayResult{Outcome: d.Outcome, State: d.Number.State, Wait: d.Wait, Reason: d.Number.Reason}, nil

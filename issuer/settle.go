@@ -27,6 +27,8 @@ type Result struct {
 	Number sequence.Number
 	// Err is nil where the command did, or had already done, what was asked; see sequence.Answer.
 	Err error
+
+	left time.Duration // to the number's deadline
 }
 
 // Settle carries out confirms and abandons, at most MaxSettle, and answers each in its place. A
@@ -39,10 +41,39 @@ func (i *Issuer) Settle(ctx context.Context, commands []sequence.Command) ([]Res
 		return nil, sequence.Invalidf("commands", "%d commands are not from 1 to %d", len(commands), MaxSettle)
 	}
 	for _, c := range commands {
+		if c.Kind != sequence.Confirm && c.Kind != sequence.Abandon {
+			return nil, sequence.Invalidf("action", "%s is neither confirm nor abandon", c.Kind)
+		}
 		if err := validate(c); err != nil {
 			return nil, err
 		}
 	}
+	return i.answer(ctx, commands), nil
+}
+
+// Bounds of an extension.
+const (
+	minExtension = time.Millisecond
+	maxExtension = sequence.MaxConfirmTimeout
+)
+
+// Extend gives the holder of an ALLOCATED number as much time from now on as it asks for, 1 ms to 30 days,
+// within what its biz type allows, and answers by when it has to confirm; less than what is left changes
+// nothing. The error is as of Settle; while the ledger is away it is ErrUnavailable.
+func (i *Issuer) Extend(ctx context.Context, ticket sequence.Ticket, holdFor time.Duration) (confirmBy time.Time, err error) {
+	if holdFor < minExtension || holdFor > maxExtension {
+		return time.Time{}, sequence.Invalidf("holdFor", "%s is not from %s to %s", holdFor, minExtension, maxExtension)
+	}
+	command := sequence.Command{Kind: sequence.Extend, Ticket: ticket, For: holdFor}
+	if err := validate(command); err != nil {
+		return time.Time{}, err
+	}
+	result := i.answer(ctx, []sequence.Command{command})[0]
+	return time.Now().Add(result.left), result.Err
+}
+
+// answer decides commands that are well formed and answers each in its place.
+func (i *Issuer) answer(ctx context.Context, commands []sequence.Command) []Result {
 	results := make([]Result, len(commands))
 	open := make([]int, len(commands)) // the commands that have no answer yet
 	for j := range open {
@@ -72,13 +103,10 @@ func (i *Issuer) Settle(ctx context.Context, commands []sequence.Command) ([]Res
 	for j, r := range results {
 		i.metrics.settled(commands[j], r)
 	}
-	return results, nil
+	return results
 }
 
 func validate(c sequence.Command) error {
-	if c.Kind != sequence.Confirm && c.Kind != sequence.Abandon {
-		return sequence.Invalidf("action", "%s is neither confirm nor abandon", c.Kind)
-	}
 	if err := sequence.ValidateBizTypeName(c.Ticket.BizType); err != nil {
 		return err
 	}
@@ -117,7 +145,7 @@ func (i *Issuer) settled(c sequence.Command, d sequence.Decision) Result {
 			"current", d.Number.Ticket().String(), "current_biz_key", d.Number.BizKey, "state", d.Number.State.String())
 	default:
 	}
-	return Result{Outcome: d.Outcome, Number: d.Number, Err: sequence.Answer(c, d)}
+	return Result{Outcome: d.Outcome, Number: d.Number, Err: sequence.Answer(c, d), left: d.Wait}
 }
 
 // accept hands a command to Temporal, since the ledger is away.
@@ -126,7 +154,7 @@ func (i *Issuer) accept(ctx context.Context, c sequence.Command, cause error) Re
 		return Result{Err: cause}
 	}
 	away := &sequence.UnavailableError{What: "the ledger is away", Cause: cause}
-	if c.Ticket.Life == 0 || !i.accepted.hasRoom() {
+	if c.Kind == sequence.Extend || c.Ticket.Life == 0 || !i.accepted.hasRoom() {
 		return Result{Err: away}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)

@@ -108,7 +108,8 @@ type Command struct {
 	Waiting bool
 	// Probed: of Replay. The business was asked and does not hold the number.
 	Probed bool
-	// For: of Extend, how much more time; of Take, for how long.
+	// For: of Extend, how much more time; of Take, how much longer than the window
+	// and the retries of the number may last.
 	For time.Duration
 	// Cause: of Bury, why it was given up.
 	Cause DeadCause

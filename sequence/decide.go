@@ -78,7 +78,7 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 	case WriteOff:
 		d.Outcome = writeOff(next, c)
 	case Take:
-		d.Outcome = take(next, c, now)
+		d.Outcome = take(rules, next, c, now)
 	case Retime:
 		d.Outcome = retime(rules, next, now)
 	}
@@ -361,15 +361,19 @@ func writeOff(n *Number, c Command) Outcome {
 	return OutcomeWrittenOff
 }
 
-// take keeps others from seeing to an overdue number for a while. Its holder may still settle it.
-func take(n *Number, c Command, now time.Time) Outcome {
+// take keeps others from seeing to an overdue number for as long as its window and all its retries may
+// last. Its holder may still settle it.
+func take(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	switch {
 	case n.Life != c.Ticket.Life || n.State != Allocated && n.State != Abandoned || now.Before(n.Deadline):
 		return OutcomeSuperseded
 	case now.Before(n.TakenUntil):
 		return OutcomeAlreadyTaken
 	}
-	n.TakenUntil = now.Add(c.For)
+	n.TakenUntil = now.Add(rules.SafetyWindow + c.For)
+	for _, d := range rules.RetryDelays {
+		n.TakenUntil = n.TakenUntil.Add(2 * d) // of the probe, and of the push
+	}
 	return OutcomeTaken
 }
 

@@ -595,9 +595,9 @@ func TestAProbeComesBeforeReplay(t *testing.T) {
 func TestTake(t *testing.T) {
 	n, c := row(sequence.Abandoned, 2, true), command(sequence.Take, 2)
 	taken := sequence.Decide(rules, n, c, now)
-	require.Equal(t, now.Add(time.Minute), taken.Number.TakenUntil)
-	require.Equal(t, sequence.OutcomeAlreadyTaken, sequence.Decide(rules, taken.Number, c, now.Add(time.Minute-1)).Outcome)
-	require.Equal(t, sequence.OutcomeTaken, sequence.Decide(rules, taken.Number, c, now.Add(time.Minute)).Outcome, "whoever took it has gone")
+	require.Equal(t, now.Add(rules.SafetyWindow+time.Minute), taken.Number.TakenUntil)
+	require.Equal(t, sequence.OutcomeAlreadyTaken, sequence.Decide(rules, taken.Number, c, taken.Number.TakenUntil.Add(-1)).Outcome)
+	require.Equal(t, sequence.OutcomeTaken, sequence.Decide(rules, taken.Number, c, taken.Number.TakenUntil).Outcome, "whoever took it has gone")
 	for _, kind := range []sequence.Kind{sequence.Confirm, sequence.Replay, sequence.Bury, sequence.Found} {
 		d := sequence.Decide(rules, taken.Number, command(kind, 2), now)
 		require.True(t, d.Changed, kind)

@@ -16,6 +16,8 @@ const (
 	sourcePrefix    = "SOURCE_"
 	reusePrefix     = "REUSE_"
 	poolOrderPrefix = "POOL_ORDER_"
+	onTimeoutPrefix = "ON_TIMEOUT_"
+	causePrefix     = "DEAD_CAUSE_"
 )
 
 // changeTo sets the rules that are present. Its error is only what Validate would not find.
@@ -43,6 +45,19 @@ func changeTo(asked *lacunav1.BizType, b *sequence.BizType) error {
 	if asked.PoolOrder != nil {
 		faults = append(faults, parse(&b.PoolOrder, sequence.ParsePoolOrder, asked.GetPoolOrder().String(), poolOrderPrefix))
 	}
+	if asked.OnTimeout != nil {
+		faults = append(faults, parse(&b.OnTimeout, sequence.ParseOnTimeout, asked.GetOnTimeout().String(), onTimeoutPrefix))
+	}
+	if asked.GetProbe() != nil {
+		faults = append(faults, setProbe(&b.Probe, asked.GetProbe()))
+	}
+	if len(asked.GetRetryDelays()) > 0 {
+		b.RetryDelays = make([]time.Duration, len(asked.GetRetryDelays()))
+		for i, d := range asked.GetRetryDelays() {
+			faults = append(faults, setDuration(&b.RetryDelays[i], d, "retryDelays"))
+		}
+	}
+	set(&b.DirectSignals, asked.DirectSignals)
 	set(&b.Start, asked.Start)
 	set(&b.DurableIssue, asked.DurableIssue)
 	setInt(&b.StepMin, asked.StepMin)
@@ -50,6 +65,7 @@ func changeTo(asked *lacunav1.BizType, b *sequence.BizType) error {
 	setInt(&b.MaxReplays, asked.MaxReplays)
 	faults = append(faults,
 		setDuration(&b.ConfirmTimeout, asked.GetConfirmTimeout(), "confirmTimeout"),
+		setDuration(&b.ExtendLimit, asked.GetExtendLimit(), "extendLimit"),
 		setDuration(&b.SafetyWindow, asked.GetSafetyWindow(), "safetyWindow"))
 	return errors.Join(faults...)
 }
@@ -86,14 +102,45 @@ func setDuration(rule *time.Duration, asked *durationpb.Duration, field string) 
 	return nil
 }
 
+// setProbe replaces the probe as a whole; an empty one asks nobody.
+func setProbe(p *sequence.Probe, asked *lacunav1.Probe) error {
+	if asked.GetBy() == nil && asked.GetTimeout() == nil {
+		*p = sequence.Probe{}
+		return nil
+	}
+	*p = sequence.Probe{
+		DSN: asked.GetSql().GetDsn(), Query: asked.GetSql().GetQuery(), URL: asked.GetHttp().GetUrl(), Timeout: sequence.DefaultProbeTimeout,
+	}
+	return setDuration(&p.Timeout, asked.GetTimeout(), "probe")
+}
+
+func probeMessage(p sequence.Probe) *lacunav1.Probe {
+	if !p.Asks() {
+		return nil
+	}
+	m := &lacunav1.Probe{Timeout: durationpb.New(p.Timeout)}
+	if p.URL != "" {
+		m.By = &lacunav1.Probe_Http{Http: &lacunav1.HTTPProbe{Url: p.URL}}
+	} else {
+		m.By = &lacunav1.Probe_Sql{Sql: &lacunav1.SQLProbe{Dsn: p.DSN, Query: p.Query}}
+	}
+	return m
+}
+
 func bizTypeMessage(b sequence.BizType) *lacunav1.BizType {
 	format, zone, stepMin, stepMax, maxReplays := b.Format.String(), b.TimeZone.String(), int32(b.StepMin), int32(b.StepMax), int32(b.MaxReplays)
 	source := lacunav1.Source(lacunav1.Source_value[sourcePrefix+b.Source.String()])
 	reuse := lacunav1.Reuse(lacunav1.Reuse_value[reusePrefix+b.Reuse.String()])
 	order := lacunav1.PoolOrder(lacunav1.PoolOrder_value[poolOrderPrefix+b.PoolOrder.String()])
+	onTimeout := lacunav1.OnTimeout(lacunav1.OnTimeout_value[onTimeoutPrefix+b.OnTimeout.String()])
+	delays := make([]*durationpb.Duration, len(b.RetryDelays))
+	for i, d := range b.RetryDelays {
+		delays[i] = durationpb.New(d)
+	}
 	return &lacunav1.BizType{
 		Name: b.Name, Format: &format, TimeZone: &zone, Source: &source, Start: &b.Start, StepMin: &stepMin, StepMax: &stepMax,
 		ConfirmTimeout: durationpb.New(b.ConfirmTimeout), SafetyWindow: durationpb.New(b.SafetyWindow),
 		MaxReplays: &maxReplays, Reuse: &reuse, PoolOrder: &order, DurableIssue: &b.DurableIssue, Revision: &b.Revision,
+		ExtendLimit: durationpb.New(b.ExtendLimit), OnTimeout: &onTimeout, Probe: probeMessage(b.Probe), RetryDelays: delays, DirectSignals: &b.DirectSignals,
 	}
 }

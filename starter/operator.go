@@ -12,7 +12,11 @@ import (
 )
 
 // operatorService answers lacuna.v1.OperatorService.
-type operatorService struct{ ledger *ledger.Ledger }
+type operatorService struct {
+	ledger   *ledger.Ledger
+	runs     runLinks
+	stopping context.Context //nolint:containedctx // ends when the process is to stop: long work looks at it
+}
 
 func (s *operatorService) PutBizType(ctx context.Context, r *connect.Request[lacunav1.PutBizTypeRequest]) (*connect.Response[lacunav1.PutBizTypeResponse], error) {
 	asked := r.Msg.GetBizType()

@@ -30,8 +30,9 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	service := &sequenceService{issuer: i, ledger: p.Ledger, runs: runLinks{ui: settings.TemporalUIURL, namespace: p.Namespace}}
-	api, err := listen(ctx, p.Telemetry, settings.Listen, service, &operatorService{ledger: p.Ledger})
+	links := runLinks{ui: settings.TemporalUIURL, namespace: p.Namespace}
+	service := &sequenceService{issuer: i, ledger: p.Ledger, runs: links}
+	api, err := listen(ctx, p.Telemetry, settings.Listen, service, &operatorService{ledger: p.Ledger, runs: links, stopping: ctx})
 	if err != nil {
 		return errors.Join(err, stop(ctx, i.Stop))
 	}

@@ -94,6 +94,21 @@ func (s *sequenceService) settleOne(ctx context.Context, kind sequence.Kind, m n
 	return outcomeMessage(results[0].Outcome), nil
 }
 
+func (s *sequenceService) Extend(ctx context.Context, r *connect.Request[lacunav1.ExtendRequest]) (*connect.Response[lacunav1.ExtendResponse], error) {
+	ticket, err := sequence.ParseTicket(r.Msg.GetTicket())
+	if err != nil {
+		return nil, apiError(err)
+	}
+	if !r.Msg.GetHoldFor().IsValid() {
+		return nil, apiError(sequence.Invalidf("holdFor", "is missing: say how long from now the number is needed"))
+	}
+	confirmBy, err := s.issuer.Extend(ctx, ticket, r.Msg.GetHoldFor().AsDuration())
+	if err != nil {
+		return nil, apiError(err)
+	}
+	return connect.NewResponse(&lacunav1.ExtendResponse{ConfirmBy: timestamppb.New(confirmBy)}), nil
+}
+
 // Settle answers a malformed command in its place, and carries out the others.
 func (s *sequenceService) Settle(ctx context.Context, r *connect.Request[lacunav1.SettleRequest]) (*connect.Response[lacunav1.SettleResponse], error) {
 	asked := r.Msg.GetCommands()
@@ -138,7 +153,11 @@ func (s *sequenceService) Get(ctx context.Context, r *connect.Request[lacunav1.G
 	if err != nil {
 		return nil, apiError(err)
 	}
-	response := &lacunav1.GetResponse{Number: numberMessage(n), RunUrl: s.runs.of(n)}
+	timeline, err := s.timeline(ctx, n, lives)
+	if err != nil {
+		return nil, apiError(err)
+	}
+	response := &lacunav1.GetResponse{Number: numberMessage(n), RunUrl: s.runs.of(n), Timeline: timeline}
 	for _, life := range lives {
 		response.PastLives = append(response.PastLives, pastLifeMessage(life))
 	}

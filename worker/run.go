@@ -9,6 +9,7 @@ import (
 
 	"github.com/lacuna-seq/lacuna/activities"
 	"github.com/lacuna-seq/lacuna/internal/config"
+	"github.com/lacuna-seq/lacuna/internal/probe"
 	"github.com/lacuna-seq/lacuna/internal/startup"
 	"github.com/lacuna-seq/lacuna/internal/telemetry"
 	"github.com/lacuna-seq/lacuna/workflows"
@@ -38,9 +39,16 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 
-	a := activities.New(p.Ledger, p.Pool, p.Log)
+	prober, err := probe.New(settings.ProbeDSNs)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, prober.Close()) }()
+	a := activities.New(p.Ledger, p.Pool, prober, p.Log)
 	defer a.Close()
-	patrol := activities.NewPatrol(p.Ledger, p.Pool, runs{client: p.Temporal, namespace: p.Namespace}, p.Log)
+	runs := runs{client: p.Temporal, namespace: p.Namespace}
+	patrol := activities.NewPatrol(p.Ledger, p.Pool, runs, p.Log)
+	compensation := activities.NewCompensation(p.Ledger, p.Pool, runs, prober, p.Log)
 	failed := make(chan error, 2)
 	options := worker.Options{
 		MaxConcurrentLocalActivityExecutionSize: concurrency,
@@ -50,7 +58,10 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	for queue, register := range map[string]func(worker.ActivityRegistry){
 		workflows.LifecycleTaskQueue: a.Register,
-		workflows.PatrolTaskQueue:    patrol.Register,
+		workflows.PatrolTaskQueue: func(r worker.ActivityRegistry) {
+			patrol.Register(r)
+			compensation.Register(r)
+		},
 	} {
 		w := worker.New(p.Temporal, queue, options)
 		workflows.Register(w)
@@ -59,6 +70,9 @@ func run(ctx context.Context, args []string) (err error) {
 			return err
 		}
 		defer w.Stop()
+	}
+	if err := startAlerts(ctx, p, settings); err != nil {
+		return err
 	}
 	if err := schedulePatrol(ctx, p.Temporal); err != nil {
 		return err

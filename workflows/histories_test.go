@@ -65,12 +65,33 @@ var stories = map[string]struct {
 		testkit.Eventually(t, func() bool { return l.state(n) == sequence.Abandoned }, "the abandon was not settled")
 		require.NoError(t, l.client.CancelWorkflow(t.Context(), n.Ticket().String(), ""))
 		require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED, l.closed(t, n))
-		require.Equal(t, sequence.Abandoned, l.state(n))
+		require.Equal(t, sequence.Dead, l.state(n))
 	}},
 	"replay-in-retry": {24, func(t *testing.T, l *lab, n sequence.Number) {
 		l.failPushes()
 		require.NoError(t, l.wake(t, n, workflows.SignalAbandon))
 		<-l.rows.pushing
+	}},
+	"probed-full-ladder-dead": {40, func(t *testing.T, l *lab, n sequence.Number) {
+		l.failPushes()
+		l.rows.probe(sequence.Probe{URL: "http://shop/holds", Timeout: time.Second})
+		require.NoError(t, l.wake(t, n, workflows.SignalAbandon))
+		require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_FAILED, l.closed(t, n))
+		require.Equal(t, sequence.Dead, l.state(n))
+	}},
+	"found-by-probe": {24, func(t *testing.T, l *lab, n sequence.Number) {
+		l.rows.probe(sequence.Probe{URL: "http://shop/holds", Timeout: time.Second})
+		l.rows.held(n)
+		require.NoError(t, l.wake(t, n, workflows.SignalAbandon))
+		require.Equal(t, sequence.Confirmed, l.end(t, n).State)
+	}},
+	"reset-from-dead": {40, func(t *testing.T, l *lab, n sequence.Number) {
+		require.NoError(t, l.wake(t, n, workflows.SignalAbandon))
+		require.Equal(t, sequence.Replayable, l.end(t, n).State)
+		l.bury(n)
+		l.reset(t, n, firstTask)
+		require.Equal(t, sequence.Replayable, l.end(t, n).State)
+		require.Equal(t, 2, l.pushed(n))
 	}},
 }
 

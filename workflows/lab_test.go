@@ -9,10 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	sdkpb "go.temporal.io/api/sdk/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
@@ -31,6 +34,7 @@ type rows struct {
 	rules    sequence.BizType
 	numbers  map[string]*sequence.Number
 	pushed   map[string]int
+	inUse    map[string]bool // what the business says
 	poolDown bool
 	pushing  chan struct{}
 }
@@ -67,6 +71,25 @@ func (r *rows) Push(_ context.Context, entries []sequence.PoolEntry) error {
 	return nil
 }
 
+// probe makes the biz type ask the business, which holds nothing but what held says.
+func (r *rows) probe(p sequence.Probe) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rules.Probe, r.inUse = p, map[string]bool{}
+}
+
+func (r *rows) held(n sequence.Number) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.inUse[n.SeqNo] = true
+}
+
+func (r *rows) Ask(_ context.Context, _ sequence.Probe, ticket sequence.Ticket) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.inUse[ticket.SeqNo], nil
+}
+
 func (r *rows) Remove(context.Context, []sequence.PoolEntry) error { return nil }
 
 // lab is a worker on a real server, and a ledger in memory.
@@ -82,11 +105,11 @@ func newLab(t *testing.T) *lab {
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	l := &lab{client: c, rows: &rows{
-		rules:   sequence.BizType{Name: "ORDER", ConfirmTimeout: 1500 * time.Millisecond, SafetyWindow: time.Second, MaxReplays: 2},
+		rules:   sequence.BizType{Name: "ORDER", ConfirmTimeout: 1500 * time.Millisecond, SafetyWindow: time.Second, MaxReplays: 2, RetryDelays: []time.Duration{50 * time.Millisecond, 100 * time.Millisecond}},
 		numbers: map[string]*sequence.Number{}, pushed: map[string]int{}, pushing: make(chan struct{}, 1),
 	}}
 	w := worker.New(c, workflows.LifecycleTaskQueue, worker.Options{})
-	a := activities.New(l.rows, l.rows, quiet)
+	a := activities.New(l.rows, l.rows, l.rows, quiet)
 	a.Register(w)
 	workflows.Register(w)
 	require.NoError(t, w.Start())
@@ -208,4 +231,53 @@ func (l *lab) failPushes() {
 	l.rows.mu.Lock()
 	defer l.rows.mu.Unlock()
 	l.rows.poolDown = true
+}
+
+// bury makes a number that is free a dead letter, as a person would find it.
+func (l *lab) bury(n sequence.Number) {
+	_, _ = l.rows.Apply(context.Background(), []sequence.Command{{Kind: sequence.Bury, Ticket: n.Ticket(), Cause: sequence.CausePoolAway, Reason: "connection refused"}})
+}
+
+// Where a run is reset to: as the Temporal UI offers it.
+const (
+	firstTask = "first"
+	lastTask  = "last"
+)
+
+// reset does what the button Reset of the Temporal UI does, and waits until the new run is there.
+func (l *lab) reset(t *testing.T, n sequence.Number, to string) {
+	t.Helper()
+	var task int64
+	for _, e := range l.history(t, n).GetEvents() {
+		if e.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED && (task == 0 || to == lastTask) {
+			task = e.GetEventId()
+		}
+	}
+	d, err := l.client.DescribeWorkflow(t.Context(), n.Ticket().String(), "")
+	require.NoError(t, err)
+	_, err = l.client.ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: client.DefaultNamespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: n.Ticket().String(), RunId: d.WorkflowExecution.RunID},
+		Reason: "Reset from the UI", RequestId: uuid.NewString(), WorkflowTaskFinishEventId: task,
+	})
+	require.NoError(t, err)
+}
+
+func (r *rows) repair() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.poolDown = false
+}
+
+// reissue hands the free number out once more.
+func (l *lab) reissue(n sequence.Number) {
+	l.rows.mu.Lock()
+	defer l.rows.mu.Unlock()
+	row := l.rows.numbers[n.SeqNo]
+	row.State, row.Life, row.Version, row.Deadline = sequence.Allocated, row.Life+1, row.Version+1, time.Now().Add(time.Hour)
+}
+
+func (l *lab) version(n sequence.Number) int64 {
+	l.rows.mu.Lock()
+	defer l.rows.mu.Unlock()
+	return l.rows.numbers[n.SeqNo].Version
 }

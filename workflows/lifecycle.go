@@ -43,9 +43,10 @@ type LifecycleState struct {
 // that comes by signal is settled before any other step, and signals are read once more before
 // the run closes. It has no timeout of its own: only its row ends it.
 //
-// A cancelled run, and one whose push to the pool has failed for good, settles once more and
-// closes as Canceled or Failed, unless its number turns out to be confirmed. It leaves the row in
-// the state that SeqState then shows; what waits for the row's deadline is guarded there as ever.
+// A run that is cancelled, or that could not bring its number back, leaves the number to a person: the
+// row becomes DEAD, and the run closes as Canceled, or as Failed with an error of the type DeadLetter,
+// unless its number turns out to be confirmed. A run that was reset to its first workflow task and finds
+// its number DEAD sends it back on its way, once.
 func NumberLifecycle(ctx workflow.Context, in LifecycleInput) (LifecycleResult, error) {
 	if _, err := sequence.ParseTicket(in.Ticket); err != nil {
 		return LifecycleResult{}, temporal.NewNonRetryableApplicationError(err.Error(), activities.ErrorInvalidInput, err)
@@ -64,6 +65,7 @@ type lifecycle struct {
 	state   LifecycleState
 	shown   sequence.State // what SeqState says
 	pending time.Time      // since when an issuer's memory holds the answer; zero while it does not
+	looks   int            // how often it has looked at the row
 	failure error          // why the run closes although its row would let it go on
 }
 
@@ -75,8 +77,7 @@ func (l *lifecycle) run() (LifecycleResult, error) {
 		case err != nil && l.failure != nil:
 			return LifecycleResult{}, l.failure
 		case err != nil:
-			l.failure = err
-			l.ctx, _ = workflow.NewDisconnectedContext(l.ctx)
+			l.failure = l.bury(err)
 			continue
 		case end == nil:
 			continue
@@ -110,14 +111,20 @@ func (l *lifecycle) step() (*LifecycleResult, error) {
 		return end, nil
 	}
 	l.show(settled.State)
+	l.looks++
 	switch {
 	case l.failure != nil:
+	case settled.State == sequence.Dead:
+		if lifted, err := l.lift(); lifted || err != nil {
+			return nil, err
+		}
+		l.failure = deadLetter(settled.Reason)
 	case settled.State == sequence.Allocated:
 		return nil, l.wait(settled.Wait, "wait for a confirm")
 	case settled.State == sequence.Abandoned && settled.Wait > 0:
 		return nil, l.wait(settled.Wait, "safety window")
 	case settled.State == sequence.Abandoned, settled.State == sequence.Replayable:
-		return l.replay()
+		return l.replay(settled.Probe)
 	}
 	return end, nil
 }

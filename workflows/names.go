@@ -20,6 +20,10 @@ const (
 	// PatrolScheduleID is the patrol's schedule, and the workflow ID of its rounds.
 	PatrolScheduleID = "lacuna-patrol"
 
+	// CompensationName is the workflow type that finishes many numbers at once. It runs on PatrolTaskQueue.
+	CompensationName   = "Compensation"
+	compensationPrefix = "compensation" // of the workflow IDs
+
 	// SignalConfirm says that the number is in business use. Its payload is a CommandSignal or nothing.
 	SignalConfirm = "confirm"
 	// SignalAbandon says that the number will not be used. Its payload is a CommandSignal or nothing.
@@ -47,5 +51,6 @@ func SearchAttributes() []string {
 // Register adds the workflows to a worker under their names.
 func Register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(NumberLifecycle, workflow.RegisterOptions{Name: NumberLifecycleName})
+	r.RegisterWorkflowWithOptions(Compensation, workflow.RegisterOptions{Name: CompensationName})
 	r.RegisterWorkflowWithOptions(Patrol, workflow.RegisterOptions{Name: PatrolName})
 }

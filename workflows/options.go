@@ -20,24 +20,36 @@ func quickSettle(ctx workflow.Context) workflow.Context {
 
 // patientSettle retries without end: the row must be settled however long the ledger is away. Its
 // attempts are at most a quarter of the default safety window apart.
-func patientSettle(ctx workflow.Context) workflow.Context {
+func patientSettle(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 30 * time.Second,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second},
-		Summary:             "settle the row",
+		Summary:             summary,
 	})
 }
 
-// replayLadder retries a push that fails after 30 s, 2 min and 5 min, and then no more. The
-// attempt itself has no short limit: it waits for a ledger that is away. A worker that died is
-// noticed by the missing heartbeat, which costs one attempt.
-func replayLadder(ctx workflow.Context) workflow.Context {
+// ladder retries an attempt that fails after 30 s, 2 min and 5 min, or after the pauses of its biz type,
+// which come with the failure as well as the verdict that it was the last. The attempt itself has no short
+// limit: it waits for a ledger that is away. A worker that died is noticed by the missing heartbeat, which
+// costs one attempt.
+func ladder(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 24 * time.Hour,
 		HeartbeatTimeout:    30 * time.Second,
 		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: 30 * time.Second, BackoffCoefficient: 4, MaximumInterval: 5 * time.Minute, MaximumAttempts: 4,
+			InitialInterval: 30 * time.Second, BackoffCoefficient: 4, MaximumInterval: 5 * time.Minute,
 		},
-		Summary: "return the number to the pool",
+		Summary: summary,
+	})
+}
+
+// patientBatch retries without end, like patientSettle: only the ledger, or the server's histories, can
+// keep a batch from its work, and both come back.
+func patientBatch(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 10 * time.Minute,
+		HeartbeatTimeout:    30 * time.Second,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second},
+		Summary:             summary,
 	})
 }

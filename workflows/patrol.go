@@ -2,8 +2,10 @@ package workflows
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -16,10 +18,14 @@ type PatrolResult struct {
 	Nudged    activities.NudgeResult   `json:"nudged"`
 	Repooled  activities.RepoolResult  `json:"repooled"`
 	Purged    activities.PurgeResult   `json:"purged"`
+	Retimed   activities.RetimeResult  `json:"retimed"`
 }
 
 // Changes of the patrol that a round which began before them does not make.
-const changePurge = "purge"
+const (
+	changePurge  = "purge"
+	changeRetime = "retime"
+)
 
 // patrolStep tries once: the next round is a few seconds away.
 func patrolStep(ctx workflow.Context, summary string) workflow.Context {
@@ -32,17 +38,39 @@ func patrolStep(ctx workflow.Context, summary string) workflow.Context {
 }
 
 // Patrol is one round of the net under every number: it recovers what dead issuers held, wakes the
-// runs of numbers that are overdue, pushes free numbers that the pool may have lost, and deletes
-// idempotency keys that have expired. A step that
+// runs of numbers that are overdue, starts a Compensation for those whose runs have closed, pushes free numbers that the pool may have lost, and deletes
+// idempotency keys that have expired, and lets waiting numbers follow changed settings. A step that
 // fails does not keep the others from their work.
 func Patrol(ctx workflow.Context) (PatrolResult, error) {
 	var result PatrolResult
 	recovered := workflow.ExecuteActivity(patrolStep(ctx, "recover what dead issuers held"), activities.RecoverName).Get(ctx, &result.Recovered)
 	nudged := workflow.ExecuteActivity(patrolStep(ctx, "wake what is overdue"), activities.NudgeName).Get(ctx, &result.Nudged)
+	compensated := compensate(ctx, result.Nudged.Closed)
 	repooled := workflow.ExecuteActivity(patrolStep(ctx, "push what the pool may have lost"), activities.RepoolName).Get(ctx, &result.Repooled)
 	var purged error
 	if workflow.GetVersion(ctx, changePurge, workflow.DefaultVersion, 1) >= 1 {
 		purged = workflow.ExecuteActivity(patrolStep(ctx, "delete expired keys"), activities.PurgeName).Get(ctx, &result.Purged)
 	}
-	return result, errors.Join(recovered, nudged, repooled, purged)
+	var retimed error
+	if workflow.GetVersion(ctx, changeRetime, workflow.DefaultVersion, 1) >= 1 {
+		retimed = workflow.ExecuteActivity(patrolStep(ctx, "set the deadlines by the rules of now"), activities.RetimeName).Get(ctx, &result.Retimed)
+	}
+	return result, errors.Join(recovered, nudged, compensated, repooled, purged, retimed)
+}
+
+// compensate starts a Compensation for each batch, and waits only until it has started.
+func compensate(ctx workflow.Context, batches []activities.Numbers) error {
+	var errs []error
+	for i, batch := range batches {
+		childCtx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+			WorkflowID:            fmt.Sprintf("%s-%s-%d", compensationPrefix, workflow.GetInfo(ctx).WorkflowExecution.RunID, i),
+			TaskQueue:             PatrolTaskQueue,
+			ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
+			StaticSummary:         fmt.Sprintf("%s, %d numbers from %s", batch.BizType, len(batch.Tickets), batch.Tickets[0]),
+			TypedSearchAttributes: temporal.NewSearchAttributes(AttributeBizType.ValueSet(batch.BizType)),
+		})
+		child := workflow.ExecuteChildWorkflow(childCtx, CompensationName, CompensationInput{Numbers: batch})
+		errs = append(errs, child.GetChildWorkflowExecution().Get(ctx, nil))
+	}
+	return errors.Join(errs...)
 }

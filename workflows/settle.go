@@ -31,7 +31,7 @@ func (l *lifecycle) settle() (activities.SettleResult, error) {
 	err := workflow.ExecuteLocalActivity(quickSettle(l.ctx), activities.SettleName, in).Get(l.ctx, &settled)
 	if err != nil && l.ctx.Err() == nil {
 		workflow.GetLogger(l.ctx).Warn("the row could not be settled at once; trying without end", "ticket", in.Ticket, "error", err)
-		err = workflow.ExecuteActivity(patientSettle(l.ctx), activities.SettleName, in).Get(l.ctx, &settled)
+		err = workflow.ExecuteActivity(patientSettle(l.ctx, "settle the row"), activities.SettleName, in).Get(l.ctx, &settled)
 		l.pending = time.Time{} // while the ledger was away, issuers could not write either
 	}
 	if err != nil {

@@ -35,7 +35,12 @@ type world struct {
 	maxReplays int
 	window     time.Duration
 	ledgerDown bool
-	poolDown   int    // how many pushes fail
+	poolDown   int // how many pushes fail
+	probe      sequence.Probe
+	inUse      bool // what the business says
+	silent     int  // how many of its answers are none
+	probes     []time.Duration
+	onTimeout  sequence.OnTimeout
 	onPush     func() // called by every push, the failing ones included
 	pushes     []time.Duration
 	looks      int
@@ -55,7 +60,7 @@ func newWorld(t *testing.T) *world {
 		BizType: "ORDER", SeqNo: "A-000001", Value: 1, Life: 1, BatchID: "batch-1", State: sequence.Allocated,
 		IssuedTime: w.start, Deadline: w.start.Add(confirmTimeout),
 	}
-	a := activities.New(w, w, slog.New(slog.DiscardHandler))
+	a := activities.New(w, w, w, slog.New(slog.DiscardHandler))
 	t.Cleanup(a.Close)
 	a.Register(w)
 	workflows.Register(w)
@@ -75,7 +80,8 @@ func (w *world) Apply(_ context.Context, commands []sequence.Command) ([]sequenc
 	if w.ledgerDown {
 		return nil, &sequence.UnavailableError{What: "the ledger is away"}
 	}
-	rules := sequence.BizType{Name: "ORDER", ConfirmTimeout: confirmTimeout, SafetyWindow: w.window, MaxReplays: w.maxReplays}
+	rules := sequence.BizType{Name: "ORDER", ConfirmTimeout: confirmTimeout, SafetyWindow: w.window, MaxReplays: w.maxReplays,
+		RetryDelays: sequence.DefaultRetryDelays(), Probe: w.probe, OnTimeout: w.onTimeout}
 	decisions := make([]sequence.Decision, len(commands))
 	for i, c := range commands {
 		if w.missing {
@@ -100,6 +106,17 @@ func (w *world) Push(_ context.Context, _ []sequence.PoolEntry) error {
 		return errors.New("connection refused")
 	}
 	return nil
+}
+
+func (w *world) Ask(context.Context, sequence.Probe, sequence.Ticket) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.probes = append(w.probes, w.Now().Sub(w.start))
+	if w.silent > 0 {
+		w.silent--
+		return false, errors.New("no route to host")
+	}
+	return w.inUse, nil
 }
 
 func (w *world) Remove(context.Context, []sequence.PoolEntry) error {

@@ -23,6 +23,52 @@ const (
 	keepConflict = ` ON DUPLICATE KEY UPDATE id = id`
 )
 
+// Conflict is where two holders of a number met.
+type Conflict struct {
+	ID            int64 // counts up
+	Asked         sequence.Ticket
+	AskedBizKey   string
+	Current       sequence.Ticket // what stood in the ledger
+	CurrentBizKey string
+	State         sequence.State
+	IssuedTime    time.Time // of Current
+	DetectedTime  time.Time
+}
+
+const queryConflicts = `SELECT id, biz_type, seq_no, asked_life, asked_biz_key, current_life, current_biz_key, current_status, current_issued, detected_time
+	FROM t_seq_conflict`
+
+// Conflicts reads at most limit conflicts, oldest first, after the one of the given id; of all biz types where none is named.
+func (l *Ledger) Conflicts(ctx context.Context, bizType string, after int64, limit int) ([]Conflict, error) {
+	conflicts, err := scanConflicts(l.db.QueryContext(ctx, queryConflicts+" WHERE id > ? AND (? = '' OR biz_type = ?) ORDER BY id LIMIT ?", after, bizType, bizType, limit))
+	return conflicts, classify("read the conflicts", err)
+}
+
+// ConflictsOf reads the conflicts of one number, oldest first, at most the first 1,000.
+func (l *Ledger) ConflictsOf(ctx context.Context, bizType, seqNo string) ([]Conflict, error) {
+	conflicts, err := scanConflicts(l.db.QueryContext(ctx, queryConflicts+" WHERE biz_type = ? AND seq_no = ? ORDER BY id LIMIT ?", bizType, seqNo, maxEvents))
+	return conflicts, classify("read the conflicts of "+seqNo+" of "+bizType, err)
+}
+
+func scanConflicts(rows *sql.Rows, err error) ([]Conflict, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	var conflicts []Conflict
+	for rows.Next() {
+		var c Conflict
+		var issued sql.NullTime
+		if err := rows.Scan(&c.ID, &c.Asked.BizType, &c.Asked.SeqNo, &c.Asked.Life, &c.AskedBizKey,
+			&c.Current.Life, &c.CurrentBizKey, &c.State, &issued, &c.DetectedTime); err != nil {
+			return nil, err
+		}
+		c.Current.BizType, c.Current.SeqNo, c.IssuedTime = c.Asked.BizType, c.Asked.SeqNo, issued.Time
+		conflicts = append(conflicts, c)
+	}
+	return conflicts, rows.Err()
+}
+
 func insertConflicts(ctx context.Context, tx *sql.Tx, conflicts []conflict, now time.Time) error {
 	if len(conflicts) == 0 {
 		return nil

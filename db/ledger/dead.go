@@ -17,6 +17,15 @@ type DeadLetter struct {
 	Cause  sequence.DeadCause
 	Reason string
 	Time   time.Time
+	// Requeues is how often it was requeued in this life before.
+	Requeues int
+}
+
+// DeadCount is how many dead letters of a biz type wait for one cause.
+type DeadCount struct {
+	BizType string
+	Cause   sequence.DeadCause
+	Count   int64
 }
 
 // death is a number that dies in this transaction.
@@ -36,9 +45,14 @@ type handled struct {
 const (
 	deadColumns = `biz_type, period, seq_no, value, life, replays, batch_id, status, tracked, biz_key, issued_time, abandoned_time,
 		retry_times, version, cause, dead_reason, dead_time`
-	insertDead       = `INSERT INTO t_seq_issue_dead (` + deadColumns + `) VALUES `
-	handleDead       = `UPDATE t_seq_issue_dead SET resolution = ?, handled_by = ?, handled_time = ? WHERE biz_type = ? AND resolution = '' AND seq_no IN (`
-	queryDeadLetters = `SELECT id, ` + deadColumns + ` FROM t_seq_issue_dead FORCE INDEX (idx_dead_open) WHERE resolution = '' AND id > ?`
+	insertDead = `INSERT INTO t_seq_issue_dead (` + deadColumns + `) VALUES `
+	handleDead = `UPDATE t_seq_issue_dead SET resolution = ?, handled_by = ?, handled_time = ? WHERE biz_type = ? AND resolution = '' AND seq_no IN (`
+	// What was requeued in the same life before.
+	fromRequeued = ` FROM t_seq_issue_dead r FORCE INDEX (idx_dead_number)
+		WHERE r.biz_type = d.biz_type AND r.seq_no = d.seq_no AND r.life = d.life AND r.id < d.id AND r.resolution = 'REQUEUED'`
+	queryDeadLetters = `SELECT id, ` + deadColumns + `, (SELECT COUNT(*)` + fromRequeued + `) FROM t_seq_issue_dead d FORCE INDEX (idx_dead_open)
+		WHERE resolution = '' AND id > ?`
+	queryDeadCounts = `SELECT biz_type, cause, COUNT(*) FROM t_seq_issue_dead d FORCE INDEX (idx_dead_open) WHERE resolution = ''`
 )
 
 func insertDeaths(ctx context.Context, tx *sql.Tx, deaths []death, now time.Time) error {
@@ -84,25 +98,63 @@ type DeadFilter struct {
 	BizType string
 	Cause   sequence.DeadCause
 	Tickets []sequence.Ticket // at most MaxBatch
+	// FailedAgain: only those that were requeued before in this life.
+	FailedAgain bool
 }
 
-// DeadLetters reads at most limit dead letters that wait for a person, oldest first, after the one of the given id.
-func (l *Ledger) DeadLetters(ctx context.Context, f DeadFilter, after int64, limit int) ([]DeadLetter, error) {
-	query, args := queryDeadLetters, []any{after}
+// conditions are what is added to a query's.
+func (f DeadFilter) conditions() (where string, args []any) {
 	if f.BizType != "" {
-		query, args = query+" AND biz_type = ?", append(args, f.BizType)
+		where, args = where+" AND biz_type = ?", append(args, f.BizType)
 	}
 	if f.Cause != 0 {
-		query, args = query+" AND cause = ?", append(args, f.Cause.String())
+		where, args = where+" AND cause = ?", append(args, f.Cause.String())
 	}
 	if len(f.Tickets) > 0 {
-		query += " AND (biz_type, seq_no, life) IN (" + strings.TrimSuffix(strings.Repeat("(?,?,?),", len(f.Tickets)), ",") + ")"
+		where += " AND (biz_type, seq_no, life) IN (" + strings.TrimSuffix(strings.Repeat("(?,?,?),", len(f.Tickets)), ",") + ")"
 		for _, t := range f.Tickets {
 			args = append(args, t.BizType, t.SeqNo, t.Life)
 		}
 	}
-	letters, err := scanDead(l.db.QueryContext(ctx, query+" ORDER BY id LIMIT ?", append(args, limit)...))
+	if f.FailedAgain {
+		where += " AND EXISTS (SELECT 1" + fromRequeued + ")"
+	}
+	return where, args
+}
+
+// DeadLetters reads at most limit dead letters that wait for a person, oldest first, after the one of the given id.
+func (l *Ledger) DeadLetters(ctx context.Context, f DeadFilter, after int64, limit int) ([]DeadLetter, error) {
+	where, args := f.conditions()
+	args = append(append([]any{after}, args...), limit)
+	letters, err := scanDead(l.db.QueryContext(ctx, queryDeadLetters+where+" ORDER BY id LIMIT ?", args...))
 	return letters, classify("read the dead letters", err)
+}
+
+// CountDead counts the dead letters that wait for a person, by biz type and cause.
+func (l *Ledger) CountDead(ctx context.Context, f DeadFilter) ([]DeadCount, error) {
+	where, args := f.conditions()
+	counts, err := scanDeadCounts(l.db.QueryContext(ctx, queryDeadCounts+where+" GROUP BY biz_type, cause ORDER BY biz_type, cause", args...))
+	return counts, classify("count the dead letters", err)
+}
+
+func scanDeadCounts(rows *sql.Rows, err error) ([]DeadCount, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	var counts []DeadCount
+	for rows.Next() {
+		var c DeadCount
+		var cause string
+		if err := rows.Scan(&c.BizType, &cause, &c.Count); err != nil {
+			return nil, err
+		}
+		if c.Cause, err = sequence.ParseDeadCause(cause); err != nil {
+			return nil, err
+		}
+		counts = append(counts, c)
+	}
+	return counts, rows.Err()
 }
 
 func scanDead(rows *sql.Rows, err error) ([]DeadLetter, error) {
@@ -117,7 +169,7 @@ func scanDead(rows *sql.Rows, err error) ([]DeadLetter, error) {
 		var cause string
 		n := &d.Number
 		if err := rows.Scan(&d.ID, &n.BizType, &n.Period, &n.SeqNo, &n.Value, &n.Life, &n.Replays, &n.BatchID, &n.State, &n.Tracked, &n.BizKey,
-			&issued, &abandoned, &n.RetryTimes, &n.Version, &cause, &d.Reason, &d.Time); err != nil {
+			&issued, &abandoned, &n.RetryTimes, &n.Version, &cause, &d.Reason, &d.Time, &d.Requeues); err != nil {
 			return nil, err
 		}
 		n.IssuedTime, n.AbandonedTime = issued.Time, abandoned.Time

@@ -104,7 +104,7 @@ func TestTakenNumbersAreNotOverdue(t *testing.T) {
 		return all
 	}
 	require.Len(t, overdue(), 1)
-	b.exec(t, "UPDATE t_seq_issue_log SET taken_until = taken_until - INTERVAL 2 HOUR")
+	b.exec(t, "UPDATE t_seq_issue_log SET taken_until = taken_until - INTERVAL 1 DAY")
 	require.Len(t, overdue(), 3, "whoever took them has gone")
 }
 

@@ -50,7 +50,11 @@ type Starter struct {
 type Worker struct {
 	Servers
 	Process
-	OpsListen string `name:"ops-listen" env:"LACUNA_OPS_LISTEN" default:":8082" help:"Where health and metrics are served."`
+	OpsListen     string            `name:"ops-listen" env:"LACUNA_OPS_LISTEN" default:":8082" help:"Where health and metrics are served."`
+	TemporalUIURL string            `name:"temporal-ui-url" env:"LACUNA_TEMPORAL_UI_URL" placeholder:"http://host:port" help:"The Temporal UI, for links to the runs of numbers."`
+	AlertURL      string            `name:"alert-url" env:"LACUNA_ALERT_URL" placeholder:"https://host/path" help:"The webhook that alerts are posted to; without one they are error lines in the log."`
+	AlertFormat   string            `name:"alert-format" env:"LACUNA_ALERT_FORMAT" default:"json" enum:"json,slack,feishu,dingtalk" help:"How the webhook wants them: json, slack, feishu or dingtalk."`
+	ProbeDSNs     map[string]string `name:"probe-dsns" env:"LACUNA_PROBE_DSNS" mapsep:";" placeholder:"name=user:password@tcp(host:port)/database;…" help:"The business's databases, by the names that biz types' probes use; read-only users."`
 }
 
 // Validate reports all faults, joined.
@@ -94,7 +98,8 @@ func (s Starter) Validate() error {
 
 // Validate reports all faults, joined.
 func (w Worker) Validate() error {
-	return errors.Join(w.Servers.Validate(), w.Process.Validate(), validateAddress("LACUNA_OPS_LISTEN", w.OpsListen))
+	return errors.Join(w.Servers.Validate(), w.Process.Validate(), validateAddress("LACUNA_OPS_LISTEN", w.OpsListen),
+		validateURL("LACUNA_TEMPORAL_UI_URL", w.TemporalUIURL, false, "http", "https"), validateURL("LACUNA_ALERT_URL", w.AlertURL, false, "http", "https"))
 }
 
 func validateAddress(key, address string) error {

@@ -15,6 +15,7 @@ const (
 	MetricQueued       = "lacuna_queued"
 	MetricDropped      = "lacuna_dropped"
 	MetricDeliveries   = "lacuna_temporal_deliveries"
+	MetricAlerts       = "lacuna_alerts"
 )
 
 // Attribute keys of metrics, spans and log lines. Numbers and tickets stand in spans and logs only.

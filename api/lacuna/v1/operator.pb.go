@@ -10,6 +10,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -21,6 +22,58 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// OnTimeout says what becomes of a number that nobody confirmed in time.
+type OnTimeout int32
+
+const (
+	OnTimeout_ON_TIMEOUT_UNSPECIFIED OnTimeout = 0
+	// Silence counts as an abandon.
+	OnTimeout_ON_TIMEOUT_ABANDON OnTimeout = 1
+	// It is a dead letter. Needs durable_issue.
+	OnTimeout_ON_TIMEOUT_DEAD_LETTER OnTimeout = 2
+)
+
+// Enum value maps for OnTimeout.
+var (
+	OnTimeout_name = map[int32]string{
+		0: "ON_TIMEOUT_UNSPECIFIED",
+		1: "ON_TIMEOUT_ABANDON",
+		2: "ON_TIMEOUT_DEAD_LETTER",
+	}
+	OnTimeout_value = map[string]int32{
+		"ON_TIMEOUT_UNSPECIFIED": 0,
+		"ON_TIMEOUT_ABANDON":     1,
+		"ON_TIMEOUT_DEAD_LETTER": 2,
+	}
+)
+
+func (x OnTimeout) Enum() *OnTimeout {
+	p := new(OnTimeout)
+	*p = x
+	return p
+}
+
+func (x OnTimeout) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (OnTimeout) Descriptor() protoreflect.EnumDescriptor {
+	return file_lacuna_v1_operator_proto_enumTypes[0].Descriptor()
+}
+
+func (OnTimeout) Type() protoreflect.EnumType {
+	return &file_lacuna_v1_operator_proto_enumTypes[0]
+}
+
+func (x OnTimeout) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use OnTimeout.Descriptor instead.
+func (OnTimeout) EnumDescriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{0}
+}
 
 // Source is where the values of a biz type come from.
 type Source int32
@@ -62,11 +115,11 @@ func (x Source) String() string {
 }
 
 func (Source) Descriptor() protoreflect.EnumDescriptor {
-	return file_lacuna_v1_operator_proto_enumTypes[0].Descriptor()
+	return file_lacuna_v1_operator_proto_enumTypes[1].Descriptor()
 }
 
 func (Source) Type() protoreflect.EnumType {
-	return &file_lacuna_v1_operator_proto_enumTypes[0]
+	return &file_lacuna_v1_operator_proto_enumTypes[1]
 }
 
 func (x Source) Number() protoreflect.EnumNumber {
@@ -75,7 +128,7 @@ func (x Source) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Source.Descriptor instead.
 func (Source) EnumDescriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{0}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{1}
 }
 
 // Reuse says whether a number that was given up is issued again.
@@ -118,11 +171,11 @@ func (x Reuse) String() string {
 }
 
 func (Reuse) Descriptor() protoreflect.EnumDescriptor {
-	return file_lacuna_v1_operator_proto_enumTypes[1].Descriptor()
+	return file_lacuna_v1_operator_proto_enumTypes[2].Descriptor()
 }
 
 func (Reuse) Type() protoreflect.EnumType {
-	return &file_lacuna_v1_operator_proto_enumTypes[1]
+	return &file_lacuna_v1_operator_proto_enumTypes[2]
 }
 
 func (x Reuse) Number() protoreflect.EnumNumber {
@@ -131,7 +184,7 @@ func (x Reuse) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Reuse.Descriptor instead.
 func (Reuse) EnumDescriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{1}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{2}
 }
 
 // PoolOrder says which free number is issued first.
@@ -170,11 +223,11 @@ func (x PoolOrder) String() string {
 }
 
 func (PoolOrder) Descriptor() protoreflect.EnumDescriptor {
-	return file_lacuna_v1_operator_proto_enumTypes[2].Descriptor()
+	return file_lacuna_v1_operator_proto_enumTypes[3].Descriptor()
 }
 
 func (PoolOrder) Type() protoreflect.EnumType {
-	return &file_lacuna_v1_operator_proto_enumTypes[2]
+	return &file_lacuna_v1_operator_proto_enumTypes[3]
 }
 
 func (x PoolOrder) Number() protoreflect.EnumNumber {
@@ -183,7 +236,67 @@ func (x PoolOrder) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PoolOrder.Descriptor instead.
 func (PoolOrder) EnumDescriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{2}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{3}
+}
+
+// DeadCause is why a number waits for a person.
+type DeadCause int32
+
+const (
+	DeadCause_DEAD_CAUSE_UNSPECIFIED DeadCause = 0
+	// The pool could not be reached, however often it was tried.
+	DeadCause_DEAD_CAUSE_POOL_AWAY DeadCause = 1
+	// The business could not be asked whether it holds the number.
+	DeadCause_DEAD_CAUSE_PROBE_AWAY DeadCause = 2
+	// An operator cancelled the run, to keep the number out of the pool.
+	DeadCause_DEAD_CAUSE_CANCELLED DeadCause = 3
+	// Nobody confirmed in time, and the biz type leaves that to a person.
+	DeadCause_DEAD_CAUSE_NOT_CONFIRMED DeadCause = 4
+)
+
+// Enum value maps for DeadCause.
+var (
+	DeadCause_name = map[int32]string{
+		0: "DEAD_CAUSE_UNSPECIFIED",
+		1: "DEAD_CAUSE_POOL_AWAY",
+		2: "DEAD_CAUSE_PROBE_AWAY",
+		3: "DEAD_CAUSE_CANCELLED",
+		4: "DEAD_CAUSE_NOT_CONFIRMED",
+	}
+	DeadCause_value = map[string]int32{
+		"DEAD_CAUSE_UNSPECIFIED":   0,
+		"DEAD_CAUSE_POOL_AWAY":     1,
+		"DEAD_CAUSE_PROBE_AWAY":    2,
+		"DEAD_CAUSE_CANCELLED":     3,
+		"DEAD_CAUSE_NOT_CONFIRMED": 4,
+	}
+)
+
+func (x DeadCause) Enum() *DeadCause {
+	p := new(DeadCause)
+	*p = x
+	return p
+}
+
+func (x DeadCause) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DeadCause) Descriptor() protoreflect.EnumDescriptor {
+	return file_lacuna_v1_operator_proto_enumTypes[4].Descriptor()
+}
+
+func (DeadCause) Type() protoreflect.EnumType {
+	return &file_lacuna_v1_operator_proto_enumTypes[4]
+}
+
+func (x DeadCause) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use DeadCause.Descriptor instead.
+func (DeadCause) EnumDescriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{4}
 }
 
 // BizType is one numbering and its rules.
@@ -222,7 +335,20 @@ type BizType struct {
 	PoolOrder *PoolOrder `protobuf:"varint,13,opt,name=pool_order,json=poolOrder,proto3,enum=lacuna.v1.PoolOrder,oneof" json:"pool_order,omitempty"`
 	// Whether Next answers only after the hand-out is written down. false: it is written down some
 	// milliseconds after the answer.
-	DurableIssue  *bool `protobuf:"varint,14,opt,name=durable_issue,json=durableIssue,proto3,oneof" json:"durable_issue,omitempty"`
+	DurableIssue *bool `protobuf:"varint,14,opt,name=durable_issue,json=durableIssue,proto3,oneof" json:"durable_issue,omitempty"`
+	// How much longer than confirm_timeout a holder may keep a number unconfirmed that asks for more time
+	// by Extend, 0 to 30 days. 1 h.
+	ExtendLimit *durationpb.Duration `protobuf:"bytes,15,opt,name=extend_limit,json=extendLimit,proto3" json:"extend_limit,omitempty"`
+	// What becomes of a number that nobody confirmed in time. ON_TIMEOUT_ABANDON.
+	OnTimeout *OnTimeout `protobuf:"varint,16,opt,name=on_timeout,json=onTimeout,proto3,enum=lacuna.v1.OnTimeout,oneof" json:"on_timeout,omitempty"`
+	// How the business is asked whether it holds a number before the number is issued again. Nobody is
+	// asked. An empty message takes a probe away.
+	Probe *Probe `protobuf:"bytes,17,opt,name=probe,proto3" json:"probe,omitempty"`
+	// The pauses between the attempts to bring a number back to the pool, 1 to 10 of 10 ms to a day; after
+	// the last attempt it is a dead letter. 30 s, 2 min, 5 min. An empty list changes nothing.
+	RetryDelays []*durationpb.Duration `protobuf:"bytes,18,rep,name=retry_delays,json=retryDelays,proto3" json:"retry_delays,omitempty"`
+	// Whether services may settle by signalling a number's run themselves. true.
+	DirectSignals *bool `protobuf:"varint,19,opt,name=direct_signals,json=directSignals,proto3,oneof" json:"direct_signals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -355,6 +481,235 @@ func (x *BizType) GetDurableIssue() bool {
 	return false
 }
 
+func (x *BizType) GetExtendLimit() *durationpb.Duration {
+	if x != nil {
+		return x.ExtendLimit
+	}
+	return nil
+}
+
+func (x *BizType) GetOnTimeout() OnTimeout {
+	if x != nil && x.OnTimeout != nil {
+		return *x.OnTimeout
+	}
+	return OnTimeout_ON_TIMEOUT_UNSPECIFIED
+}
+
+func (x *BizType) GetProbe() *Probe {
+	if x != nil {
+		return x.Probe
+	}
+	return nil
+}
+
+func (x *BizType) GetRetryDelays() []*durationpb.Duration {
+	if x != nil {
+		return x.RetryDelays
+	}
+	return nil
+}
+
+func (x *BizType) GetDirectSignals() bool {
+	if x != nil && x.DirectSignals != nil {
+		return *x.DirectSignals
+	}
+	return false
+}
+
+// Probe asks the business whether it holds a number, by SQL or by HTTP. No answer is not "no": the
+// number waits, and ends as a dead letter.
+type Probe struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to By:
+	//
+	//	*Probe_Sql
+	//	*Probe_Http
+	By isProbe_By `protobuf_oneof:"by"`
+	// Ends one question, 10 ms to 1 min. 5 s.
+	Timeout       *durationpb.Duration `protobuf:"bytes,3,opt,name=timeout,proto3" json:"timeout,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Probe) Reset() {
+	*x = Probe{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Probe) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Probe) ProtoMessage() {}
+
+func (x *Probe) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Probe.ProtoReflect.Descriptor instead.
+func (*Probe) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Probe) GetBy() isProbe_By {
+	if x != nil {
+		return x.By
+	}
+	return nil
+}
+
+func (x *Probe) GetSql() *SQLProbe {
+	if x != nil {
+		if x, ok := x.By.(*Probe_Sql); ok {
+			return x.Sql
+		}
+	}
+	return nil
+}
+
+func (x *Probe) GetHttp() *HTTPProbe {
+	if x != nil {
+		if x, ok := x.By.(*Probe_Http); ok {
+			return x.Http
+		}
+	}
+	return nil
+}
+
+func (x *Probe) GetTimeout() *durationpb.Duration {
+	if x != nil {
+		return x.Timeout
+	}
+	return nil
+}
+
+type isProbe_By interface {
+	isProbe_By()
+}
+
+type Probe_Sql struct {
+	Sql *SQLProbe `protobuf:"bytes,1,opt,name=sql,proto3,oneof"`
+}
+
+type Probe_Http struct {
+	Http *HTTPProbe `protobuf:"bytes,2,opt,name=http,proto3,oneof"`
+}
+
+func (*Probe_Sql) isProbe_By() {}
+
+func (*Probe_Http) isProbe_By() {}
+
+// SQLProbe: a row for the seq no means that the business holds it.
+type SQLProbe struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names a data source of the worker's configuration.
+	Dsn string `protobuf:"bytes,1,opt,name=dsn,proto3" json:"dsn,omitempty"`
+	// Has one placeholder, for the seq no: SELECT 1 FROM orders WHERE number = ?
+	Query         string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SQLProbe) Reset() {
+	*x = SQLProbe{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SQLProbe) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SQLProbe) ProtoMessage() {}
+
+func (x *SQLProbe) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SQLProbe.ProtoReflect.Descriptor instead.
+func (*SQLProbe) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SQLProbe) GetDsn() string {
+	if x != nil {
+		return x.Dsn
+	}
+	return ""
+}
+
+func (x *SQLProbe) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+// HTTPProbe: GET with the parameters ticket, bizType and seqNo answers {"inUse": true} or
+// {"inUse": false}.
+type HTTPProbe struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Url           string                 `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HTTPProbe) Reset() {
+	*x = HTTPProbe{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HTTPProbe) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HTTPProbe) ProtoMessage() {}
+
+func (x *HTTPProbe) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HTTPProbe.ProtoReflect.Descriptor instead.
+func (*HTTPProbe) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *HTTPProbe) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
 type PutBizTypeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	BizType       *BizType               `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
@@ -364,7 +719,7 @@ type PutBizTypeRequest struct {
 
 func (x *PutBizTypeRequest) Reset() {
 	*x = PutBizTypeRequest{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[1]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -376,7 +731,7 @@ func (x *PutBizTypeRequest) String() string {
 func (*PutBizTypeRequest) ProtoMessage() {}
 
 func (x *PutBizTypeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[1]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -389,7 +744,7 @@ func (x *PutBizTypeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutBizTypeRequest.ProtoReflect.Descriptor instead.
 func (*PutBizTypeRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{1}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *PutBizTypeRequest) GetBizType() *BizType {
@@ -409,7 +764,7 @@ type PutBizTypeResponse struct {
 
 func (x *PutBizTypeResponse) Reset() {
 	*x = PutBizTypeResponse{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[2]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -421,7 +776,7 @@ func (x *PutBizTypeResponse) String() string {
 func (*PutBizTypeResponse) ProtoMessage() {}
 
 func (x *PutBizTypeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[2]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -434,7 +789,7 @@ func (x *PutBizTypeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutBizTypeResponse.ProtoReflect.Descriptor instead.
 func (*PutBizTypeResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{2}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PutBizTypeResponse) GetBizType() *BizType {
@@ -453,7 +808,7 @@ type GetBizTypeRequest struct {
 
 func (x *GetBizTypeRequest) Reset() {
 	*x = GetBizTypeRequest{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[3]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -465,7 +820,7 @@ func (x *GetBizTypeRequest) String() string {
 func (*GetBizTypeRequest) ProtoMessage() {}
 
 func (x *GetBizTypeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[3]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -478,7 +833,7 @@ func (x *GetBizTypeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetBizTypeRequest.ProtoReflect.Descriptor instead.
 func (*GetBizTypeRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{3}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetBizTypeRequest) GetName() string {
@@ -497,7 +852,7 @@ type GetBizTypeResponse struct {
 
 func (x *GetBizTypeResponse) Reset() {
 	*x = GetBizTypeResponse{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[4]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -509,7 +864,7 @@ func (x *GetBizTypeResponse) String() string {
 func (*GetBizTypeResponse) ProtoMessage() {}
 
 func (x *GetBizTypeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[4]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -522,7 +877,7 @@ func (x *GetBizTypeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetBizTypeResponse.ProtoReflect.Descriptor instead.
 func (*GetBizTypeResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{4}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetBizTypeResponse) GetBizType() *BizType {
@@ -540,7 +895,7 @@ type ListBizTypesRequest struct {
 
 func (x *ListBizTypesRequest) Reset() {
 	*x = ListBizTypesRequest{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[5]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -552,7 +907,7 @@ func (x *ListBizTypesRequest) String() string {
 func (*ListBizTypesRequest) ProtoMessage() {}
 
 func (x *ListBizTypesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[5]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -565,7 +920,7 @@ func (x *ListBizTypesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBizTypesRequest.ProtoReflect.Descriptor instead.
 func (*ListBizTypesRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{5}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{8}
 }
 
 type ListBizTypesResponse struct {
@@ -577,7 +932,7 @@ type ListBizTypesResponse struct {
 
 func (x *ListBizTypesResponse) Reset() {
 	*x = ListBizTypesResponse{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[6]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -589,7 +944,7 @@ func (x *ListBizTypesResponse) String() string {
 func (*ListBizTypesResponse) ProtoMessage() {}
 
 func (x *ListBizTypesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[6]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -602,7 +957,7 @@ func (x *ListBizTypesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBizTypesResponse.ProtoReflect.Descriptor instead.
 func (*ListBizTypesResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{6}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListBizTypesResponse) GetBizTypes() []*BizType {
@@ -612,11 +967,927 @@ func (x *ListBizTypesResponse) GetBizTypes() []*BizType {
 	return nil
 }
 
+// DeadLetterFilter says which dead letters are meant: those for which all that is given holds.
+type DeadLetterFilter struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 500.
+	Tickets []string  `protobuf:"bytes,1,rep,name=tickets,proto3" json:"tickets,omitempty"`
+	BizType string    `protobuf:"bytes,2,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	Cause   DeadCause `protobuf:"varint,3,opt,name=cause,proto3,enum=lacuna.v1.DeadCause" json:"cause,omitempty"`
+	// Only those that were requeued before in their present life, and failed again.
+	FailedAgain   bool `protobuf:"varint,4,opt,name=failed_again,json=failedAgain,proto3" json:"failed_again,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeadLetterFilter) Reset() {
+	*x = DeadLetterFilter{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeadLetterFilter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeadLetterFilter) ProtoMessage() {}
+
+func (x *DeadLetterFilter) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeadLetterFilter.ProtoReflect.Descriptor instead.
+func (*DeadLetterFilter) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *DeadLetterFilter) GetTickets() []string {
+	if x != nil {
+		return x.Tickets
+	}
+	return nil
+}
+
+func (x *DeadLetterFilter) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *DeadLetterFilter) GetCause() DeadCause {
+	if x != nil {
+		return x.Cause
+	}
+	return DeadCause_DEAD_CAUSE_UNSPECIFIED
+}
+
+func (x *DeadLetterFilter) GetFailedAgain() bool {
+	if x != nil {
+		return x.FailedAgain
+	}
+	return false
+}
+
+type ListDeadLettersRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Filter *DeadLetterFilter      `protobuf:"bytes,1,opt,name=filter,proto3" json:"filter,omitempty"`
+	// 1 to 1,000. 100.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Of the answer before; empty for the first page.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDeadLettersRequest) Reset() {
+	*x = ListDeadLettersRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDeadLettersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDeadLettersRequest) ProtoMessage() {}
+
+func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDeadLettersRequest.ProtoReflect.Descriptor instead.
+func (*ListDeadLettersRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ListDeadLettersRequest) GetFilter() *DeadLetterFilter {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *ListDeadLettersRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListDeadLettersRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListDeadLettersResponse struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	DeadLetters []*DeadLetter          `protobuf:"bytes,1,rep,name=dead_letters,json=deadLetters,proto3" json:"dead_letters,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// How many there are by cause and biz type, under the filter.
+	Counts        []*DeadLetterCount `protobuf:"bytes,3,rep,name=counts,proto3" json:"counts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDeadLettersResponse) Reset() {
+	*x = ListDeadLettersResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDeadLettersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDeadLettersResponse) ProtoMessage() {}
+
+func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDeadLettersResponse.ProtoReflect.Descriptor instead.
+func (*ListDeadLettersResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListDeadLettersResponse) GetDeadLetters() []*DeadLetter {
+	if x != nil {
+		return x.DeadLetters
+	}
+	return nil
+}
+
+func (x *ListDeadLettersResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListDeadLettersResponse) GetCounts() []*DeadLetterCount {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+type DeadLetterCount struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	BizType       string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	Cause         DeadCause              `protobuf:"varint,2,opt,name=cause,proto3,enum=lacuna.v1.DeadCause" json:"cause,omitempty"`
+	Count         int64                  `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeadLetterCount) Reset() {
+	*x = DeadLetterCount{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeadLetterCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeadLetterCount) ProtoMessage() {}
+
+func (x *DeadLetterCount) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeadLetterCount.ProtoReflect.Descriptor instead.
+func (*DeadLetterCount) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *DeadLetterCount) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *DeadLetterCount) GetCause() DeadCause {
+	if x != nil {
+		return x.Cause
+	}
+	return DeadCause_DEAD_CAUSE_UNSPECIFIED
+}
+
+func (x *DeadLetterCount) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+// DeadLetter is a number that waits for a person.
+type DeadLetter struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Ticket  string                 `protobuf:"bytes,1,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	BizType string                 `protobuf:"bytes,2,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	SeqNo   string                 `protobuf:"bytes,3,opt,name=seq_no,json=seqNo,proto3" json:"seq_no,omitempty"`
+	BatchId string                 `protobuf:"bytes,4,opt,name=batch_id,json=batchId,proto3" json:"batch_id,omitempty"`
+	BizKey  string                 `protobuf:"bytes,5,opt,name=biz_key,json=bizKey,proto3" json:"biz_key,omitempty"`
+	Cause   DeadCause              `protobuf:"varint,6,opt,name=cause,proto3,enum=lacuna.v1.DeadCause" json:"cause,omitempty"`
+	// What went wrong, in words.
+	Reason   string                 `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
+	DeadTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=dead_time,json=deadTime,proto3" json:"dead_time,omitempty"`
+	// Where it stood when it died.
+	StateBefore State `protobuf:"varint,9,opt,name=state_before,json=stateBefore,proto3,enum=lacuna.v1.State" json:"state_before,omitempty"`
+	// How often bringing it back was tried again.
+	Retries int32 `protobuf:"varint,10,opt,name=retries,proto3" json:"retries,omitempty"`
+	// How often it was requeued in its present life before it died this time.
+	Requeues      int32  `protobuf:"varint,11,opt,name=requeues,proto3" json:"requeues,omitempty"`
+	RunUrl        string `protobuf:"bytes,12,opt,name=run_url,json=runUrl,proto3" json:"run_url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeadLetter) Reset() {
+	*x = DeadLetter{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeadLetter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeadLetter) ProtoMessage() {}
+
+func (x *DeadLetter) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeadLetter.ProtoReflect.Descriptor instead.
+func (*DeadLetter) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *DeadLetter) GetTicket() string {
+	if x != nil {
+		return x.Ticket
+	}
+	return ""
+}
+
+func (x *DeadLetter) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *DeadLetter) GetSeqNo() string {
+	if x != nil {
+		return x.SeqNo
+	}
+	return ""
+}
+
+func (x *DeadLetter) GetBatchId() string {
+	if x != nil {
+		return x.BatchId
+	}
+	return ""
+}
+
+func (x *DeadLetter) GetBizKey() string {
+	if x != nil {
+		return x.BizKey
+	}
+	return ""
+}
+
+func (x *DeadLetter) GetCause() DeadCause {
+	if x != nil {
+		return x.Cause
+	}
+	return DeadCause_DEAD_CAUSE_UNSPECIFIED
+}
+
+func (x *DeadLetter) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *DeadLetter) GetDeadTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeadTime
+	}
+	return nil
+}
+
+func (x *DeadLetter) GetStateBefore() State {
+	if x != nil {
+		return x.StateBefore
+	}
+	return State_STATE_RESERVED
+}
+
+func (x *DeadLetter) GetRetries() int32 {
+	if x != nil {
+		return x.Retries
+	}
+	return 0
+}
+
+func (x *DeadLetter) GetRequeues() int32 {
+	if x != nil {
+		return x.Requeues
+	}
+	return 0
+}
+
+func (x *DeadLetter) GetRunUrl() string {
+	if x != nil {
+		return x.RunUrl
+	}
+	return ""
+}
+
+type RequeueDeadLettersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At least one of its fields, or all.
+	Filter *DeadLetterFilter `protobuf:"bytes,1,opt,name=filter,proto3" json:"filter,omitempty"`
+	All    bool              `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
+	// How many a second, 1 to 10,000. 200.
+	Rate int32 `protobuf:"varint,3,opt,name=rate,proto3" json:"rate,omitempty"`
+	// At most so many, 1 to 10,000. 1,000.
+	Limit int32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Only counts what it would do.
+	DryRun bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Who does it. Required.
+	Actor string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
+	// Why, for the record. Optional.
+	Reason        string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequeueDeadLettersRequest) Reset() {
+	*x = RequeueDeadLettersRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequeueDeadLettersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequeueDeadLettersRequest) ProtoMessage() {}
+
+func (x *RequeueDeadLettersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequeueDeadLettersRequest.ProtoReflect.Descriptor instead.
+func (*RequeueDeadLettersRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *RequeueDeadLettersRequest) GetFilter() *DeadLetterFilter {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *RequeueDeadLettersRequest) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
+}
+
+func (x *RequeueDeadLettersRequest) GetRate() int32 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *RequeueDeadLettersRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *RequeueDeadLettersRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *RequeueDeadLettersRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *RequeueDeadLettersRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type RequeueDeadLettersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many it sent back, or would.
+	Requeued int32 `protobuf:"varint,1,opt,name=requeued,proto3" json:"requeued,omitempty"`
+	// Those that were no dead letters any more when their turn came.
+	Skipped []string `protobuf:"bytes,2,rep,name=skipped,proto3" json:"skipped,omitempty"`
+	// How many under the filter are left.
+	Left          int64 `protobuf:"varint,3,opt,name=left,proto3" json:"left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequeueDeadLettersResponse) Reset() {
+	*x = RequeueDeadLettersResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequeueDeadLettersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequeueDeadLettersResponse) ProtoMessage() {}
+
+func (x *RequeueDeadLettersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequeueDeadLettersResponse.ProtoReflect.Descriptor instead.
+func (*RequeueDeadLettersResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *RequeueDeadLettersResponse) GetRequeued() int32 {
+	if x != nil {
+		return x.Requeued
+	}
+	return 0
+}
+
+func (x *RequeueDeadLettersResponse) GetSkipped() []string {
+	if x != nil {
+		return x.Skipped
+	}
+	return nil
+}
+
+func (x *RequeueDeadLettersResponse) GetLeft() int64 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+type WriteOffDeadLettersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At least one of its fields, or all.
+	Filter *DeadLetterFilter `protobuf:"bytes,1,opt,name=filter,proto3" json:"filter,omitempty"`
+	All    bool              `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
+	// At most so many, 1 to 10,000. 1,000.
+	Limit int32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Only counts what it would do.
+	DryRun bool `protobuf:"varint,4,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Who does it. Required.
+	Actor string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
+	// Why. Required, and stays with the number.
+	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WriteOffDeadLettersRequest) Reset() {
+	*x = WriteOffDeadLettersRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WriteOffDeadLettersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WriteOffDeadLettersRequest) ProtoMessage() {}
+
+func (x *WriteOffDeadLettersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WriteOffDeadLettersRequest.ProtoReflect.Descriptor instead.
+func (*WriteOffDeadLettersRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *WriteOffDeadLettersRequest) GetFilter() *DeadLetterFilter {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *WriteOffDeadLettersRequest) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
+}
+
+func (x *WriteOffDeadLettersRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *WriteOffDeadLettersRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *WriteOffDeadLettersRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *WriteOffDeadLettersRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type WriteOffDeadLettersResponse struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	WrittenOff int32                  `protobuf:"varint,1,opt,name=written_off,json=writtenOff,proto3" json:"written_off,omitempty"`
+	// Those that were no dead letters any more when their turn came.
+	Skipped []string `protobuf:"bytes,2,rep,name=skipped,proto3" json:"skipped,omitempty"`
+	// How many under the filter are left.
+	Left          int64 `protobuf:"varint,3,opt,name=left,proto3" json:"left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WriteOffDeadLettersResponse) Reset() {
+	*x = WriteOffDeadLettersResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WriteOffDeadLettersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WriteOffDeadLettersResponse) ProtoMessage() {}
+
+func (x *WriteOffDeadLettersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WriteOffDeadLettersResponse.ProtoReflect.Descriptor instead.
+func (*WriteOffDeadLettersResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *WriteOffDeadLettersResponse) GetWrittenOff() int32 {
+	if x != nil {
+		return x.WrittenOff
+	}
+	return 0
+}
+
+func (x *WriteOffDeadLettersResponse) GetSkipped() []string {
+	if x != nil {
+		return x.Skipped
+	}
+	return nil
+}
+
+func (x *WriteOffDeadLettersResponse) GetLeft() int64 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+type ListConflictsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty for all.
+	BizType string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// 1 to 1,000. 100.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Of the answer before; empty for the first page.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListConflictsRequest) Reset() {
+	*x = ListConflictsRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListConflictsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListConflictsRequest) ProtoMessage() {}
+
+func (x *ListConflictsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListConflictsRequest.ProtoReflect.Descriptor instead.
+func (*ListConflictsRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ListConflictsRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *ListConflictsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListConflictsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListConflictsResponse struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Conflicts []*Conflict            `protobuf:"bytes,1,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListConflictsResponse) Reset() {
+	*x = ListConflictsResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListConflictsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListConflictsResponse) ProtoMessage() {}
+
+func (x *ListConflictsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListConflictsResponse.ProtoReflect.Descriptor instead.
+func (*ListConflictsResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ListConflictsResponse) GetConflicts() []*Conflict {
+	if x != nil {
+		return x.Conflicts
+	}
+	return nil
+}
+
+func (x *ListConflictsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Conflict is where two holders of a number met: somebody confirmed, or was handed, what another holds.
+type Conflict struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the refused holder named, and the business object that it spoke for.
+	Ticket string `protobuf:"bytes,1,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	BizKey string `protobuf:"bytes,2,opt,name=biz_key,json=bizKey,proto3" json:"biz_key,omitempty"`
+	// What stood in the ledger, and for whom.
+	CurrentTicket string `protobuf:"bytes,3,opt,name=current_ticket,json=currentTicket,proto3" json:"current_ticket,omitempty"`
+	CurrentBizKey string `protobuf:"bytes,4,opt,name=current_biz_key,json=currentBizKey,proto3" json:"current_biz_key,omitempty"`
+	CurrentState  State  `protobuf:"varint,5,opt,name=current_state,json=currentState,proto3,enum=lacuna.v1.State" json:"current_state,omitempty"`
+	// When the present holder was handed the number.
+	CurrentIssuedTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=current_issued_time,json=currentIssuedTime,proto3" json:"current_issued_time,omitempty"`
+	DetectedTime      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=detected_time,json=detectedTime,proto3" json:"detected_time,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *Conflict) Reset() {
+	*x = Conflict{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Conflict) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Conflict) ProtoMessage() {}
+
+func (x *Conflict) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Conflict.ProtoReflect.Descriptor instead.
+func (*Conflict) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Conflict) GetTicket() string {
+	if x != nil {
+		return x.Ticket
+	}
+	return ""
+}
+
+func (x *Conflict) GetBizKey() string {
+	if x != nil {
+		return x.BizKey
+	}
+	return ""
+}
+
+func (x *Conflict) GetCurrentTicket() string {
+	if x != nil {
+		return x.CurrentTicket
+	}
+	return ""
+}
+
+func (x *Conflict) GetCurrentBizKey() string {
+	if x != nil {
+		return x.CurrentBizKey
+	}
+	return ""
+}
+
+func (x *Conflict) GetCurrentState() State {
+	if x != nil {
+		return x.CurrentState
+	}
+	return State_STATE_RESERVED
+}
+
+func (x *Conflict) GetCurrentIssuedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CurrentIssuedTime
+	}
+	return nil
+}
+
+func (x *Conflict) GetDetectedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DetectedTime
+	}
+	return nil
+}
+
 var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\n" +
-	"\x18lacuna/v1/operator.proto\x12\tlacuna.v1\x1a\x1egoogle/protobuf/duration.proto\"\xd3\x05\n" +
+	"\x18lacuna/v1/operator.proto\x12\tlacuna.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18lacuna/v1/sequence.proto\"\xff\a\n" +
 	"\aBizType\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\x06format\x18\x02 \x01(\tH\x00R\x06format\x88\x01\x01\x12\x1e\n" +
@@ -635,7 +1906,13 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\n" +
 	"pool_order\x18\r \x01(\x0e2\x14.lacuna.v1.PoolOrderH\tR\tpoolOrder\x88\x01\x01\x12(\n" +
 	"\rdurable_issue\x18\x0e \x01(\bH\n" +
-	"R\fdurableIssue\x88\x01\x01B\t\n" +
+	"R\fdurableIssue\x88\x01\x01\x12<\n" +
+	"\fextend_limit\x18\x0f \x01(\v2\x19.google.protobuf.DurationR\vextendLimit\x128\n" +
+	"\n" +
+	"on_timeout\x18\x10 \x01(\x0e2\x14.lacuna.v1.OnTimeoutH\vR\tonTimeout\x88\x01\x01\x12&\n" +
+	"\x05probe\x18\x11 \x01(\v2\x10.lacuna.v1.ProbeR\x05probe\x12<\n" +
+	"\fretry_delays\x18\x12 \x03(\v2\x19.google.protobuf.DurationR\vretryDelays\x12*\n" +
+	"\x0edirect_signals\x18\x13 \x01(\bH\fR\rdirectSignals\x88\x01\x01B\t\n" +
 	"\a_formatB\v\n" +
 	"\t_step_minB\v\n" +
 	"\t_step_maxB\x0e\n" +
@@ -647,7 +1924,19 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x06_startB\b\n" +
 	"\x06_reuseB\r\n" +
 	"\v_pool_orderB\x10\n" +
-	"\x0e_durable_issue\"B\n" +
+	"\x0e_durable_issueB\r\n" +
+	"\v_on_timeoutB\x11\n" +
+	"\x0f_direct_signals\"\x97\x01\n" +
+	"\x05Probe\x12'\n" +
+	"\x03sql\x18\x01 \x01(\v2\x13.lacuna.v1.SQLProbeH\x00R\x03sql\x12*\n" +
+	"\x04http\x18\x02 \x01(\v2\x14.lacuna.v1.HTTPProbeH\x00R\x04http\x123\n" +
+	"\atimeout\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\atimeoutB\x04\n" +
+	"\x02by\"2\n" +
+	"\bSQLProbe\x12\x10\n" +
+	"\x03dsn\x18\x01 \x01(\tR\x03dsn\x12\x14\n" +
+	"\x05query\x18\x02 \x01(\tR\x05query\"\x1d\n" +
+	"\tHTTPProbe\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\"B\n" +
 	"\x11PutBizTypeRequest\x12-\n" +
 	"\bbiz_type\x18\x01 \x01(\v2\x12.lacuna.v1.BizTypeR\abizType\"C\n" +
 	"\x12PutBizTypeResponse\x12-\n" +
@@ -658,7 +1947,84 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\bbiz_type\x18\x01 \x01(\v2\x12.lacuna.v1.BizTypeR\abizType\"\x15\n" +
 	"\x13ListBizTypesRequest\"G\n" +
 	"\x14ListBizTypesResponse\x12/\n" +
-	"\tbiz_types\x18\x01 \x03(\v2\x12.lacuna.v1.BizTypeR\bbizTypes*Z\n" +
+	"\tbiz_types\x18\x01 \x03(\v2\x12.lacuna.v1.BizTypeR\bbizTypes\"\x96\x01\n" +
+	"\x10DeadLetterFilter\x12\x18\n" +
+	"\atickets\x18\x01 \x03(\tR\atickets\x12\x19\n" +
+	"\bbiz_type\x18\x02 \x01(\tR\abizType\x12*\n" +
+	"\x05cause\x18\x03 \x01(\x0e2\x14.lacuna.v1.DeadCauseR\x05cause\x12!\n" +
+	"\ffailed_again\x18\x04 \x01(\bR\vfailedAgain\"\x89\x01\n" +
+	"\x16ListDeadLettersRequest\x123\n" +
+	"\x06filter\x18\x01 \x01(\v2\x1b.lacuna.v1.DeadLetterFilterR\x06filter\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\xaf\x01\n" +
+	"\x17ListDeadLettersResponse\x128\n" +
+	"\fdead_letters\x18\x01 \x03(\v2\x15.lacuna.v1.DeadLetterR\vdeadLetters\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x122\n" +
+	"\x06counts\x18\x03 \x03(\v2\x1a.lacuna.v1.DeadLetterCountR\x06counts\"n\n" +
+	"\x0fDeadLetterCount\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12*\n" +
+	"\x05cause\x18\x02 \x01(\x0e2\x14.lacuna.v1.DeadCauseR\x05cause\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x03R\x05count\"\x8b\x03\n" +
+	"\n" +
+	"DeadLetter\x12\x16\n" +
+	"\x06ticket\x18\x01 \x01(\tR\x06ticket\x12\x19\n" +
+	"\bbiz_type\x18\x02 \x01(\tR\abizType\x12\x15\n" +
+	"\x06seq_no\x18\x03 \x01(\tR\x05seqNo\x12\x19\n" +
+	"\bbatch_id\x18\x04 \x01(\tR\abatchId\x12\x17\n" +
+	"\abiz_key\x18\x05 \x01(\tR\x06bizKey\x12*\n" +
+	"\x05cause\x18\x06 \x01(\x0e2\x14.lacuna.v1.DeadCauseR\x05cause\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\x127\n" +
+	"\tdead_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\bdeadTime\x123\n" +
+	"\fstate_before\x18\t \x01(\x0e2\x10.lacuna.v1.StateR\vstateBefore\x12\x18\n" +
+	"\aretries\x18\n" +
+	" \x01(\x05R\aretries\x12\x1a\n" +
+	"\brequeues\x18\v \x01(\x05R\brequeues\x12\x17\n" +
+	"\arun_url\x18\f \x01(\tR\x06runUrl\"\xd3\x01\n" +
+	"\x19RequeueDeadLettersRequest\x123\n" +
+	"\x06filter\x18\x01 \x01(\v2\x1b.lacuna.v1.DeadLetterFilterR\x06filter\x12\x10\n" +
+	"\x03all\x18\x02 \x01(\bR\x03all\x12\x12\n" +
+	"\x04rate\x18\x03 \x01(\x05R\x04rate\x12\x14\n" +
+	"\x05limit\x18\x04 \x01(\x05R\x05limit\x12\x17\n" +
+	"\adry_run\x18\x05 \x01(\bR\x06dryRun\x12\x14\n" +
+	"\x05actor\x18\x06 \x01(\tR\x05actor\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\"f\n" +
+	"\x1aRequeueDeadLettersResponse\x12\x1a\n" +
+	"\brequeued\x18\x01 \x01(\x05R\brequeued\x12\x18\n" +
+	"\askipped\x18\x02 \x03(\tR\askipped\x12\x12\n" +
+	"\x04left\x18\x03 \x01(\x03R\x04left\"\xc0\x01\n" +
+	"\x1aWriteOffDeadLettersRequest\x123\n" +
+	"\x06filter\x18\x01 \x01(\v2\x1b.lacuna.v1.DeadLetterFilterR\x06filter\x12\x10\n" +
+	"\x03all\x18\x02 \x01(\bR\x03all\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\x05R\x05limit\x12\x17\n" +
+	"\adry_run\x18\x04 \x01(\bR\x06dryRun\x12\x14\n" +
+	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"l\n" +
+	"\x1bWriteOffDeadLettersResponse\x12\x1f\n" +
+	"\vwritten_off\x18\x01 \x01(\x05R\n" +
+	"writtenOff\x12\x18\n" +
+	"\askipped\x18\x02 \x03(\tR\askipped\x12\x12\n" +
+	"\x04left\x18\x03 \x01(\x03R\x04left\"m\n" +
+	"\x14ListConflictsRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"r\n" +
+	"\x15ListConflictsResponse\x121\n" +
+	"\tconflicts\x18\x01 \x03(\v2\x13.lacuna.v1.ConflictR\tconflicts\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xce\x02\n" +
+	"\bConflict\x12\x16\n" +
+	"\x06ticket\x18\x01 \x01(\tR\x06ticket\x12\x17\n" +
+	"\abiz_key\x18\x02 \x01(\tR\x06bizKey\x12%\n" +
+	"\x0ecurrent_ticket\x18\x03 \x01(\tR\rcurrentTicket\x12&\n" +
+	"\x0fcurrent_biz_key\x18\x04 \x01(\tR\rcurrentBizKey\x125\n" +
+	"\rcurrent_state\x18\x05 \x01(\x0e2\x10.lacuna.v1.StateR\fcurrentState\x12J\n" +
+	"\x13current_issued_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x11currentIssuedTime\x12?\n" +
+	"\rdetected_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\fdetectedTime*[\n" +
+	"\tOnTimeout\x12\x1a\n" +
+	"\x16ON_TIMEOUT_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12ON_TIMEOUT_ABANDON\x10\x01\x12\x1a\n" +
+	"\x16ON_TIMEOUT_DEAD_LETTER\x10\x02*Z\n" +
 	"\x06Source\x12\x16\n" +
 	"\x12SOURCE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eSOURCE_SEGMENT\x10\x01\x12\x10\n" +
@@ -672,13 +2038,23 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\tPoolOrder\x12\x1a\n" +
 	"\x16POOL_ORDER_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11POOL_ORDER_LOWEST\x10\x01\x12\x15\n" +
-	"\x11POOL_ORDER_OLDEST\x10\x022\x82\x02\n" +
+	"\x11POOL_ORDER_OLDEST\x10\x02*\x94\x01\n" +
+	"\tDeadCause\x12\x1a\n" +
+	"\x16DEAD_CAUSE_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14DEAD_CAUSE_POOL_AWAY\x10\x01\x12\x19\n" +
+	"\x15DEAD_CAUSE_PROBE_AWAY\x10\x02\x12\x18\n" +
+	"\x14DEAD_CAUSE_CANCELLED\x10\x03\x12\x1c\n" +
+	"\x18DEAD_CAUSE_NOT_CONFIRMED\x10\x042\x83\x05\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
 	"\n" +
 	"GetBizType\x12\x1c.lacuna.v1.GetBizTypeRequest\x1a\x1d.lacuna.v1.GetBizTypeResponse\"\x03\x90\x02\x01\x12T\n" +
-	"\fListBizTypes\x12\x1e.lacuna.v1.ListBizTypesRequest\x1a\x1f.lacuna.v1.ListBizTypesResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
+	"\fListBizTypes\x12\x1e.lacuna.v1.ListBizTypesRequest\x1a\x1f.lacuna.v1.ListBizTypesResponse\"\x03\x90\x02\x01\x12]\n" +
+	"\x0fListDeadLetters\x12!.lacuna.v1.ListDeadLettersRequest\x1a\".lacuna.v1.ListDeadLettersResponse\"\x03\x90\x02\x01\x12a\n" +
+	"\x12RequeueDeadLetters\x12$.lacuna.v1.RequeueDeadLettersRequest\x1a%.lacuna.v1.RequeueDeadLettersResponse\x12d\n" +
+	"\x13WriteOffDeadLetters\x12%.lacuna.v1.WriteOffDeadLettersRequest\x1a&.lacuna.v1.WriteOffDeadLettersResponse\x12W\n" +
+	"\rListConflicts\x12\x1f.lacuna.v1.ListConflictsRequest\x1a .lacuna.v1.ListConflictsResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
 var (
 	file_lacuna_v1_operator_proto_rawDescOnce sync.Once
@@ -692,42 +2068,90 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 	return file_lacuna_v1_operator_proto_rawDescData
 }
 
-var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_lacuna_v1_operator_proto_goTypes = []any{
-	(Source)(0),                  // 0: lacuna.v1.Source
-	(Reuse)(0),                   // 1: lacuna.v1.Reuse
-	(PoolOrder)(0),               // 2: lacuna.v1.PoolOrder
-	(*BizType)(nil),              // 3: lacuna.v1.BizType
-	(*PutBizTypeRequest)(nil),    // 4: lacuna.v1.PutBizTypeRequest
-	(*PutBizTypeResponse)(nil),   // 5: lacuna.v1.PutBizTypeResponse
-	(*GetBizTypeRequest)(nil),    // 6: lacuna.v1.GetBizTypeRequest
-	(*GetBizTypeResponse)(nil),   // 7: lacuna.v1.GetBizTypeResponse
-	(*ListBizTypesRequest)(nil),  // 8: lacuna.v1.ListBizTypesRequest
-	(*ListBizTypesResponse)(nil), // 9: lacuna.v1.ListBizTypesResponse
-	(*durationpb.Duration)(nil),  // 10: google.protobuf.Duration
+	(OnTimeout)(0),                      // 0: lacuna.v1.OnTimeout
+	(Source)(0),                         // 1: lacuna.v1.Source
+	(Reuse)(0),                          // 2: lacuna.v1.Reuse
+	(PoolOrder)(0),                      // 3: lacuna.v1.PoolOrder
+	(DeadCause)(0),                      // 4: lacuna.v1.DeadCause
+	(*BizType)(nil),                     // 5: lacuna.v1.BizType
+	(*Probe)(nil),                       // 6: lacuna.v1.Probe
+	(*SQLProbe)(nil),                    // 7: lacuna.v1.SQLProbe
+	(*HTTPProbe)(nil),                   // 8: lacuna.v1.HTTPProbe
+	(*PutBizTypeRequest)(nil),           // 9: lacuna.v1.PutBizTypeRequest
+	(*PutBizTypeResponse)(nil),          // 10: lacuna.v1.PutBizTypeResponse
+	(*GetBizTypeRequest)(nil),           // 11: lacuna.v1.GetBizTypeRequest
+	(*GetBizTypeResponse)(nil),          // 12: lacuna.v1.GetBizTypeResponse
+	(*ListBizTypesRequest)(nil),         // 13: lacuna.v1.ListBizTypesRequest
+	(*ListBizTypesResponse)(nil),        // 14: lacuna.v1.ListBizTypesResponse
+	(*DeadLetterFilter)(nil),            // 15: lacuna.v1.DeadLetterFilter
+	(*ListDeadLettersRequest)(nil),      // 16: lacuna.v1.ListDeadLettersRequest
+	(*ListDeadLettersResponse)(nil),     // 17: lacuna.v1.ListDeadLettersResponse
+	(*DeadLetterCount)(nil),             // 18: lacuna.v1.DeadLetterCount
+	(*DeadLetter)(nil),                  // 19: lacuna.v1.DeadLetter
+	(*RequeueDeadLettersRequest)(nil),   // 20: lacuna.v1.RequeueDeadLettersRequest
+	(*RequeueDeadLettersResponse)(nil),  // 21: lacuna.v1.RequeueDeadLettersResponse
+	(*WriteOffDeadLettersRequest)(nil),  // 22: lacuna.v1.WriteOffDeadLettersRequest
+	(*WriteOffDeadLettersResponse)(nil), // 23: lacuna.v1.WriteOffDeadLettersResponse
+	(*ListConflictsRequest)(nil),        // 24: lacuna.v1.ListConflictsRequest
+	(*ListConflictsResponse)(nil),       // 25: lacuna.v1.ListConflictsResponse
+	(*Conflict)(nil),                    // 26: lacuna.v1.Conflict
+	(*durationpb.Duration)(nil),         // 27: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 28: google.protobuf.Timestamp
+	(State)(0),                          // 29: lacuna.v1.State
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	10, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	10, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
-	0,  // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
-	1,  // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
-	2,  // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	3,  // 5: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
-	3,  // 6: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	3,  // 7: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	3,  // 8: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
-	4,  // 9: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	6,  // 10: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	8,  // 11: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	5,  // 12: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	7,  // 13: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	9,  // 14: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	12, // [12:15] is the sub-list for method output_type
-	9,  // [9:12] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	27, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	27, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	1,  // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
+	2,  // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
+	3,  // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
+	27, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	0,  // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
+	6,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
+	27, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	7,  // 9: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
+	8,  // 10: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
+	27, // 11: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	5,  // 12: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
+	5,  // 13: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	5,  // 14: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	5,  // 15: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
+	4,  // 16: lacuna.v1.DeadLetterFilter.cause:type_name -> lacuna.v1.DeadCause
+	15, // 17: lacuna.v1.ListDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	19, // 18: lacuna.v1.ListDeadLettersResponse.dead_letters:type_name -> lacuna.v1.DeadLetter
+	18, // 19: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
+	4,  // 20: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
+	4,  // 21: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
+	28, // 22: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	29, // 23: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	15, // 24: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	15, // 25: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	26, // 26: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
+	29, // 27: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	28, // 28: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	28, // 29: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	9,  // 30: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	11, // 31: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	13, // 32: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	16, // 33: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	20, // 34: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	22, // 35: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	24, // 36: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	10, // 37: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	12, // 38: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	14, // 39: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	17, // 40: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	21, // 41: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	23, // 42: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	25, // 43: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	37, // [37:44] is the sub-list for method output_type
+	30, // [30:37] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -735,14 +2159,19 @@ func file_lacuna_v1_operator_proto_init() {
 	if File_lacuna_v1_operator_proto != nil {
 		return
 	}
+	file_lacuna_v1_sequence_proto_init()
 	file_lacuna_v1_operator_proto_msgTypes[0].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[1].OneofWrappers = []any{
+		(*Probe_Sql)(nil),
+		(*Probe_Http)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   7,
+			NumEnums:      5,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

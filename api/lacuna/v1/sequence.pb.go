@@ -96,7 +96,7 @@ func (State) EnumDescriptor() ([]byte, []int) {
 	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{0}
 }
 
-// Outcome is what a confirm or an abandon did. Outcomes of successful calls come first.
+// Outcome is what a confirm, an abandon or an extend did.
 type Outcome int32
 
 const (
@@ -117,20 +117,29 @@ const (
 	Outcome_OUTCOME_CONFLICT Outcome = 7
 	// Refused: an abandon of a life that is over, while a later one runs.
 	Outcome_OUTCOME_STALE Outcome = 8
+	// The time to confirm is longer by this call, or was so before.
+	Outcome_OUTCOME_EXTENDED Outcome = 9
+	// Refused: an extension after the time to confirm.
+	Outcome_OUTCOME_TOO_LATE Outcome = 10
+	// Refused: an extension past what the biz type allows.
+	Outcome_OUTCOME_OVER_LIMIT Outcome = 11
 )
 
 // Enum value maps for Outcome.
 var (
 	Outcome_name = map[int32]string{
-		0: "OUTCOME_UNSPECIFIED",
-		1: "OUTCOME_CONFIRMED",
-		2: "OUTCOME_ALREADY_CONFIRMED",
-		3: "OUTCOME_RESCUED",
-		4: "OUTCOME_ABANDONED",
-		5: "OUTCOME_ALREADY_ABANDONED",
-		6: "OUTCOME_ACCEPTED",
-		7: "OUTCOME_CONFLICT",
-		8: "OUTCOME_STALE",
+		0:  "OUTCOME_UNSPECIFIED",
+		1:  "OUTCOME_CONFIRMED",
+		2:  "OUTCOME_ALREADY_CONFIRMED",
+		3:  "OUTCOME_RESCUED",
+		4:  "OUTCOME_ABANDONED",
+		5:  "OUTCOME_ALREADY_ABANDONED",
+		6:  "OUTCOME_ACCEPTED",
+		7:  "OUTCOME_CONFLICT",
+		8:  "OUTCOME_STALE",
+		9:  "OUTCOME_EXTENDED",
+		10: "OUTCOME_TOO_LATE",
+		11: "OUTCOME_OVER_LIMIT",
 	}
 	Outcome_value = map[string]int32{
 		"OUTCOME_UNSPECIFIED":       0,
@@ -142,6 +151,9 @@ var (
 		"OUTCOME_ACCEPTED":          6,
 		"OUTCOME_CONFLICT":          7,
 		"OUTCOME_STALE":             8,
+		"OUTCOME_EXTENDED":          9,
+		"OUTCOME_TOO_LATE":          10,
+		"OUTCOME_OVER_LIMIT":        11,
 	}
 )
 
@@ -655,6 +667,105 @@ func (x *AbandonResponse) GetOutcome() Outcome {
 	return Outcome_OUTCOME_UNSPECIFIED
 }
 
+type ExtendRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ticket that Next returned.
+	Ticket string `protobuf:"bytes,1,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	// How long from now on the caller needs, 1 ms to 30 days. Less than what is left changes nothing.
+	HoldFor       *durationpb.Duration `protobuf:"bytes,2,opt,name=hold_for,json=holdFor,proto3" json:"hold_for,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExtendRequest) Reset() {
+	*x = ExtendRequest{}
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExtendRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExtendRequest) ProtoMessage() {}
+
+func (x *ExtendRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExtendRequest.ProtoReflect.Descriptor instead.
+func (*ExtendRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ExtendRequest) GetTicket() string {
+	if x != nil {
+		return x.Ticket
+	}
+	return ""
+}
+
+func (x *ExtendRequest) GetHoldFor() *durationpb.Duration {
+	if x != nil {
+		return x.HoldFor
+	}
+	return nil
+}
+
+type ExtendResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Confirm before this time, by the service's clock.
+	ConfirmBy     *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=confirm_by,json=confirmBy,proto3" json:"confirm_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExtendResponse) Reset() {
+	*x = ExtendResponse{}
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExtendResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExtendResponse) ProtoMessage() {}
+
+func (x *ExtendResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExtendResponse.ProtoReflect.Descriptor instead.
+func (*ExtendResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ExtendResponse) GetConfirmBy() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ConfirmBy
+	}
+	return nil
+}
+
 type SettleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 1,000 commands.
@@ -665,7 +776,7 @@ type SettleRequest struct {
 
 func (x *SettleRequest) Reset() {
 	*x = SettleRequest{}
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[7]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -677,7 +788,7 @@ func (x *SettleRequest) String() string {
 func (*SettleRequest) ProtoMessage() {}
 
 func (x *SettleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[7]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -690,7 +801,7 @@ func (x *SettleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleRequest.ProtoReflect.Descriptor instead.
 func (*SettleRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{7}
+	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SettleRequest) GetCommands() []*Command {
@@ -712,7 +823,7 @@ type Command struct {
 
 func (x *Command) Reset() {
 	*x = Command{}
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[8]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -724,7 +835,7 @@ func (x *Command) String() string {
 func (*Command) ProtoMessage() {}
 
 func (x *Command) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[8]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -737,7 +848,7 @@ func (x *Command) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Command.ProtoReflect.Descriptor instead.
 func (*Command) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{8}
+	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Command) GetTicket() string {
@@ -771,7 +882,7 @@ type SettleResponse struct {
 
 func (x *SettleResponse) Reset() {
 	*x = SettleResponse{}
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[9]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -783,7 +894,7 @@ func (x *SettleResponse) String() string {
 func (*SettleResponse) ProtoMessage() {}
 
 func (x *SettleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[9]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -796,7 +907,7 @@ func (x *SettleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleResponse.ProtoReflect.Descriptor instead.
 func (*SettleResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{9}
+	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SettleResponse) GetResults() []*SettleResult {
@@ -818,7 +929,7 @@ type SettleResult struct {
 
 func (x *SettleResult) Reset() {
 	*x = SettleResult{}
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[10]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -830,7 +941,7 @@ func (x *SettleResult) String() string {
 func (*SettleResult) ProtoMessage() {}
 
 func (x *SettleResult) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[10]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -843,7 +954,7 @@ func (x *SettleResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleResult.ProtoReflect.Descriptor instead.
 func (*SettleResult) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{10}
+	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SettleResult) GetOutcome() Outcome {
@@ -876,7 +987,7 @@ type SettleError struct {
 
 func (x *SettleError) Reset() {
 	*x = SettleError{}
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[11]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -888,7 +999,7 @@ func (x *SettleError) String() string {
 func (*SettleError) ProtoMessage() {}
 
 func (x *SettleError) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[11]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -901,7 +1012,7 @@ func (x *SettleError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleError.ProtoReflect.Descriptor instead.
 func (*SettleError) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{11}
+	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SettleError) GetCode() string {
@@ -935,7 +1046,7 @@ func (x *SettleError) GetRetryDelay() *durationpb.Duration {
 // Refusal is the error detail of a command that was understood and not carried out.
 type Refusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// CONFLICT, STALE or ALREADY_CONFIRMED.
+	// CONFLICT, STALE, ALREADY_CONFIRMED, TOO_LATE or OVER_LIMIT.
 	Outcome Outcome `protobuf:"varint,1,opt,name=outcome,proto3,enum=lacuna.v1.Outcome" json:"outcome,omitempty"`
 	// The ticket that the command named.
 	Ticket string `protobuf:"bytes,2,opt,name=ticket,proto3" json:"ticket,omitempty"`
@@ -949,7 +1060,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[12]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -961,7 +1072,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[12]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -974,7 +1085,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{12}
+	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Refusal) GetOutcome() Outcome {
@@ -1017,7 +1128,7 @@ type GetRequest struct {
 
 func (x *GetRequest) Reset() {
 	*x = GetRequest{}
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[13]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1029,7 +1140,7 @@ func (x *GetRequest) String() string {
 func (*GetRequest) ProtoMessage() {}
 
 func (x *GetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[13]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1042,7 +1153,7 @@ func (x *GetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRequest.ProtoReflect.Descriptor instead.
 func (*GetRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{13}
+	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetRequest) GetTicket() string {
@@ -1073,14 +1184,17 @@ type GetResponse struct {
 	PastLives []*PastLife `protobuf:"bytes,2,rep,name=past_lives,json=pastLives,proto3" json:"past_lives,omitempty"`
 	// The run of the present life in the Temporal UI. Empty where no UI is configured, or
 	// the number has never been handed out.
-	RunUrl        string `protobuf:"bytes,3,opt,name=run_url,json=runUrl,proto3" json:"run_url,omitempty"`
+	RunUrl string `protobuf:"bytes,3,opt,name=run_url,json=runUrl,proto3" json:"run_url,omitempty"`
+	// What happened to the number in all its lives, oldest first: its hand-outs and how they ended,
+	// what was out of the ordinary, and what operators did.
+	Timeline      []*TimelineEntry `protobuf:"bytes,4,rep,name=timeline,proto3" json:"timeline,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetResponse) Reset() {
 	*x = GetResponse{}
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[14]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1092,7 +1206,7 @@ func (x *GetResponse) String() string {
 func (*GetResponse) ProtoMessage() {}
 
 func (x *GetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[14]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1105,7 +1219,7 @@ func (x *GetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResponse.ProtoReflect.Descriptor instead.
 func (*GetResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{14}
+	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetResponse) GetNumber() *Number {
@@ -1125,6 +1239,102 @@ func (x *GetResponse) GetPastLives() []*PastLife {
 func (x *GetResponse) GetRunUrl() string {
 	if x != nil {
 		return x.RunUrl
+	}
+	return ""
+}
+
+func (x *GetResponse) GetTimeline() []*TimelineEntry {
+	if x != nil {
+		return x.Timeline
+	}
+	return nil
+}
+
+type TimelineEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Time  *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// The life that it happened to, as a ticket.
+	Ticket string `protobuf:"bytes,2,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	// ISSUED, ABANDONED, CONFIRMED, CONFLICT, or an outcome of the ledger that is out of the ordinary:
+	// RECOVERED, RESCUED, FOUND, RETIRED, DEAD, REQUEUED, WRITTEN_OFF.
+	What string `protobuf:"bytes,3,opt,name=what,proto3" json:"what,omitempty"`
+	// Who did it: "caller", "lacuna", or an operator's name.
+	Actor  string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The business object, where one was named.
+	BizKey        string `protobuf:"bytes,6,opt,name=biz_key,json=bizKey,proto3" json:"biz_key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TimelineEntry) Reset() {
+	*x = TimelineEntry{}
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TimelineEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TimelineEntry) ProtoMessage() {}
+
+func (x *TimelineEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TimelineEntry.ProtoReflect.Descriptor instead.
+func (*TimelineEntry) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *TimelineEntry) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *TimelineEntry) GetTicket() string {
+	if x != nil {
+		return x.Ticket
+	}
+	return ""
+}
+
+func (x *TimelineEntry) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+func (x *TimelineEntry) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *TimelineEntry) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *TimelineEntry) GetBizKey() string {
+	if x != nil {
+		return x.BizKey
 	}
 	return ""
 }
@@ -1160,7 +1370,7 @@ type Number struct {
 
 func (x *Number) Reset() {
 	*x = Number{}
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[15]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1172,7 +1382,7 @@ func (x *Number) String() string {
 func (*Number) ProtoMessage() {}
 
 func (x *Number) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[15]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1185,7 +1395,7 @@ func (x *Number) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Number.ProtoReflect.Descriptor instead.
 func (*Number) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{15}
+	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Number) GetBizType() string {
@@ -1309,7 +1519,7 @@ type PastLife struct {
 
 func (x *PastLife) Reset() {
 	*x = PastLife{}
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[16]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1321,7 +1531,7 @@ func (x *PastLife) String() string {
 func (*PastLife) ProtoMessage() {}
 
 func (x *PastLife) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_sequence_proto_msgTypes[16]
+	mi := &file_lacuna_v1_sequence_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1334,7 +1544,7 @@ func (x *PastLife) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastLife.ProtoReflect.Descriptor instead.
 func (*PastLife) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{16}
+	return file_lacuna_v1_sequence_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PastLife) GetTicket() string {
@@ -1412,7 +1622,13 @@ const file_lacuna_v1_sequence_proto_rawDesc = "" +
 	"\bbiz_type\x18\x02 \x01(\tR\abizType\x12\x15\n" +
 	"\x06seq_no\x18\x03 \x01(\tR\x05seqNo\"?\n" +
 	"\x0fAbandonResponse\x12,\n" +
-	"\aoutcome\x18\x01 \x01(\x0e2\x12.lacuna.v1.OutcomeR\aoutcome\"?\n" +
+	"\aoutcome\x18\x01 \x01(\x0e2\x12.lacuna.v1.OutcomeR\aoutcome\"]\n" +
+	"\rExtendRequest\x12\x16\n" +
+	"\x06ticket\x18\x01 \x01(\tR\x06ticket\x124\n" +
+	"\bhold_for\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\aholdFor\"K\n" +
+	"\x0eExtendResponse\x129\n" +
+	"\n" +
+	"confirm_by\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tconfirmBy\"?\n" +
 	"\rSettleRequest\x12.\n" +
 	"\bcommands\x18\x01 \x03(\v2\x12.lacuna.v1.CommandR\bcommands\"e\n" +
 	"\aCommand\x12\x16\n" +
@@ -1439,12 +1655,20 @@ const file_lacuna_v1_sequence_proto_rawDesc = "" +
 	"GetRequest\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\tR\x06ticket\x12\x19\n" +
 	"\bbiz_type\x18\x02 \x01(\tR\abizType\x12\x15\n" +
-	"\x06seq_no\x18\x03 \x01(\tR\x05seqNo\"\x85\x01\n" +
+	"\x06seq_no\x18\x03 \x01(\tR\x05seqNo\"\xbb\x01\n" +
 	"\vGetResponse\x12)\n" +
 	"\x06number\x18\x01 \x01(\v2\x11.lacuna.v1.NumberR\x06number\x122\n" +
 	"\n" +
 	"past_lives\x18\x02 \x03(\v2\x13.lacuna.v1.PastLifeR\tpastLives\x12\x17\n" +
-	"\arun_url\x18\x03 \x01(\tR\x06runUrl\"\xac\x04\n" +
+	"\arun_url\x18\x03 \x01(\tR\x06runUrl\x124\n" +
+	"\btimeline\x18\x04 \x03(\v2\x18.lacuna.v1.TimelineEntryR\btimeline\"\xb2\x01\n" +
+	"\rTimelineEntry\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
+	"\x06ticket\x18\x02 \x01(\tR\x06ticket\x12\x12\n" +
+	"\x04what\x18\x03 \x01(\tR\x04what\x12\x14\n" +
+	"\x05actor\x18\x04 \x01(\tR\x05actor\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x17\n" +
+	"\abiz_key\x18\x06 \x01(\tR\x06bizKey\"\xac\x04\n" +
 	"\x06Number\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x15\n" +
 	"\x06seq_no\x18\x02 \x01(\tR\x05seqNo\x12\x14\n" +
@@ -1481,7 +1705,7 @@ const file_lacuna_v1_sequence_proto_rawDesc = "" +
 	"\x0eSTATE_REPLAYED\x10\x05\x12\x0e\n" +
 	"\n" +
 	"STATE_DEAD\x10\x06\x12\x11\n" +
-	"\rSTATE_RETIRED\x10\a*\xe2\x01\n" +
+	"\rSTATE_RETIRED\x10\a*\xa6\x02\n" +
 	"\aOutcome\x12\x17\n" +
 	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11OUTCOME_CONFIRMED\x10\x01\x12\x1d\n" +
@@ -1491,15 +1715,20 @@ const file_lacuna_v1_sequence_proto_rawDesc = "" +
 	"\x19OUTCOME_ALREADY_ABANDONED\x10\x05\x12\x14\n" +
 	"\x10OUTCOME_ACCEPTED\x10\x06\x12\x14\n" +
 	"\x10OUTCOME_CONFLICT\x10\a\x12\x11\n" +
-	"\rOUTCOME_STALE\x10\b*H\n" +
+	"\rOUTCOME_STALE\x10\b\x12\x14\n" +
+	"\x10OUTCOME_EXTENDED\x10\t\x12\x14\n" +
+	"\x10OUTCOME_TOO_LATE\x10\n" +
+	"\x12\x16\n" +
+	"\x12OUTCOME_OVER_LIMIT\x10\v*H\n" +
 	"\x06Action\x12\x16\n" +
 	"\x12ACTION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eACTION_CONFIRM\x10\x01\x12\x12\n" +
-	"\x0eACTION_ABANDON\x10\x022\xc8\x02\n" +
+	"\x0eACTION_ABANDON\x10\x022\x87\x03\n" +
 	"\x0fSequenceService\x127\n" +
 	"\x04Next\x12\x16.lacuna.v1.NextRequest\x1a\x17.lacuna.v1.NextResponse\x12@\n" +
 	"\aConfirm\x12\x19.lacuna.v1.ConfirmRequest\x1a\x1a.lacuna.v1.ConfirmResponse\x12@\n" +
 	"\aAbandon\x12\x19.lacuna.v1.AbandonRequest\x1a\x1a.lacuna.v1.AbandonResponse\x12=\n" +
+	"\x06Extend\x12\x18.lacuna.v1.ExtendRequest\x1a\x19.lacuna.v1.ExtendResponse\x12=\n" +
 	"\x06Settle\x12\x18.lacuna.v1.SettleRequest\x1a\x19.lacuna.v1.SettleResponse\x129\n" +
 	"\x03Get\x12\x15.lacuna.v1.GetRequest\x1a\x16.lacuna.v1.GetResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
@@ -1516,7 +1745,7 @@ func file_lacuna_v1_sequence_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_sequence_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_lacuna_v1_sequence_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_lacuna_v1_sequence_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_lacuna_v1_sequence_proto_goTypes = []any{
 	(State)(0),                    // 0: lacuna.v1.State
 	(Outcome)(0),                  // 1: lacuna.v1.Outcome
@@ -1528,57 +1757,66 @@ var file_lacuna_v1_sequence_proto_goTypes = []any{
 	(*ConfirmResponse)(nil),       // 7: lacuna.v1.ConfirmResponse
 	(*AbandonRequest)(nil),        // 8: lacuna.v1.AbandonRequest
 	(*AbandonResponse)(nil),       // 9: lacuna.v1.AbandonResponse
-	(*SettleRequest)(nil),         // 10: lacuna.v1.SettleRequest
-	(*Command)(nil),               // 11: lacuna.v1.Command
-	(*SettleResponse)(nil),        // 12: lacuna.v1.SettleResponse
-	(*SettleResult)(nil),          // 13: lacuna.v1.SettleResult
-	(*SettleError)(nil),           // 14: lacuna.v1.SettleError
-	(*Refusal)(nil),               // 15: lacuna.v1.Refusal
-	(*GetRequest)(nil),            // 16: lacuna.v1.GetRequest
-	(*GetResponse)(nil),           // 17: lacuna.v1.GetResponse
-	(*Number)(nil),                // 18: lacuna.v1.Number
-	(*PastLife)(nil),              // 19: lacuna.v1.PastLife
-	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 21: google.protobuf.Duration
+	(*ExtendRequest)(nil),         // 10: lacuna.v1.ExtendRequest
+	(*ExtendResponse)(nil),        // 11: lacuna.v1.ExtendResponse
+	(*SettleRequest)(nil),         // 12: lacuna.v1.SettleRequest
+	(*Command)(nil),               // 13: lacuna.v1.Command
+	(*SettleResponse)(nil),        // 14: lacuna.v1.SettleResponse
+	(*SettleResult)(nil),          // 15: lacuna.v1.SettleResult
+	(*SettleError)(nil),           // 16: lacuna.v1.SettleError
+	(*Refusal)(nil),               // 17: lacuna.v1.Refusal
+	(*GetRequest)(nil),            // 18: lacuna.v1.GetRequest
+	(*GetResponse)(nil),           // 19: lacuna.v1.GetResponse
+	(*TimelineEntry)(nil),         // 20: lacuna.v1.TimelineEntry
+	(*Number)(nil),                // 21: lacuna.v1.Number
+	(*PastLife)(nil),              // 22: lacuna.v1.PastLife
+	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 24: google.protobuf.Duration
 }
 var file_lacuna_v1_sequence_proto_depIdxs = []int32{
 	5,  // 0: lacuna.v1.NextResponse.numbers:type_name -> lacuna.v1.IssuedNumber
-	20, // 1: lacuna.v1.IssuedNumber.confirm_by:type_name -> google.protobuf.Timestamp
+	23, // 1: lacuna.v1.IssuedNumber.confirm_by:type_name -> google.protobuf.Timestamp
 	1,  // 2: lacuna.v1.ConfirmResponse.outcome:type_name -> lacuna.v1.Outcome
 	1,  // 3: lacuna.v1.AbandonResponse.outcome:type_name -> lacuna.v1.Outcome
-	11, // 4: lacuna.v1.SettleRequest.commands:type_name -> lacuna.v1.Command
-	2,  // 5: lacuna.v1.Command.action:type_name -> lacuna.v1.Action
-	13, // 6: lacuna.v1.SettleResponse.results:type_name -> lacuna.v1.SettleResult
-	1,  // 7: lacuna.v1.SettleResult.outcome:type_name -> lacuna.v1.Outcome
-	14, // 8: lacuna.v1.SettleResult.error:type_name -> lacuna.v1.SettleError
-	15, // 9: lacuna.v1.SettleError.refusal:type_name -> lacuna.v1.Refusal
-	21, // 10: lacuna.v1.SettleError.retry_delay:type_name -> google.protobuf.Duration
-	1,  // 11: lacuna.v1.Refusal.outcome:type_name -> lacuna.v1.Outcome
-	0,  // 12: lacuna.v1.Refusal.current_state:type_name -> lacuna.v1.State
-	18, // 13: lacuna.v1.GetResponse.number:type_name -> lacuna.v1.Number
-	19, // 14: lacuna.v1.GetResponse.past_lives:type_name -> lacuna.v1.PastLife
-	0,  // 15: lacuna.v1.Number.state:type_name -> lacuna.v1.State
-	20, // 16: lacuna.v1.Number.issued_time:type_name -> google.protobuf.Timestamp
-	20, // 17: lacuna.v1.Number.confirmed_time:type_name -> google.protobuf.Timestamp
-	20, // 18: lacuna.v1.Number.abandoned_time:type_name -> google.protobuf.Timestamp
-	20, // 19: lacuna.v1.Number.deadline:type_name -> google.protobuf.Timestamp
-	20, // 20: lacuna.v1.PastLife.issued_time:type_name -> google.protobuf.Timestamp
-	20, // 21: lacuna.v1.PastLife.abandoned_time:type_name -> google.protobuf.Timestamp
-	3,  // 22: lacuna.v1.SequenceService.Next:input_type -> lacuna.v1.NextRequest
-	6,  // 23: lacuna.v1.SequenceService.Confirm:input_type -> lacuna.v1.ConfirmRequest
-	8,  // 24: lacuna.v1.SequenceService.Abandon:input_type -> lacuna.v1.AbandonRequest
-	10, // 25: lacuna.v1.SequenceService.Settle:input_type -> lacuna.v1.SettleRequest
-	16, // 26: lacuna.v1.SequenceService.Get:input_type -> lacuna.v1.GetRequest
-	4,  // 27: lacuna.v1.SequenceService.Next:output_type -> lacuna.v1.NextResponse
-	7,  // 28: lacuna.v1.SequenceService.Confirm:output_type -> lacuna.v1.ConfirmResponse
-	9,  // 29: lacuna.v1.SequenceService.Abandon:output_type -> lacuna.v1.AbandonResponse
-	12, // 30: lacuna.v1.SequenceService.Settle:output_type -> lacuna.v1.SettleResponse
-	17, // 31: lacuna.v1.SequenceService.Get:output_type -> lacuna.v1.GetResponse
-	27, // [27:32] is the sub-list for method output_type
-	22, // [22:27] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	24, // 4: lacuna.v1.ExtendRequest.hold_for:type_name -> google.protobuf.Duration
+	23, // 5: lacuna.v1.ExtendResponse.confirm_by:type_name -> google.protobuf.Timestamp
+	13, // 6: lacuna.v1.SettleRequest.commands:type_name -> lacuna.v1.Command
+	2,  // 7: lacuna.v1.Command.action:type_name -> lacuna.v1.Action
+	15, // 8: lacuna.v1.SettleResponse.results:type_name -> lacuna.v1.SettleResult
+	1,  // 9: lacuna.v1.SettleResult.outcome:type_name -> lacuna.v1.Outcome
+	16, // 10: lacuna.v1.SettleResult.error:type_name -> lacuna.v1.SettleError
+	17, // 11: lacuna.v1.SettleError.refusal:type_name -> lacuna.v1.Refusal
+	24, // 12: lacuna.v1.SettleError.retry_delay:type_name -> google.protobuf.Duration
+	1,  // 13: lacuna.v1.Refusal.outcome:type_name -> lacuna.v1.Outcome
+	0,  // 14: lacuna.v1.Refusal.current_state:type_name -> lacuna.v1.State
+	21, // 15: lacuna.v1.GetResponse.number:type_name -> lacuna.v1.Number
+	22, // 16: lacuna.v1.GetResponse.past_lives:type_name -> lacuna.v1.PastLife
+	20, // 17: lacuna.v1.GetResponse.timeline:type_name -> lacuna.v1.TimelineEntry
+	23, // 18: lacuna.v1.TimelineEntry.time:type_name -> google.protobuf.Timestamp
+	0,  // 19: lacuna.v1.Number.state:type_name -> lacuna.v1.State
+	23, // 20: lacuna.v1.Number.issued_time:type_name -> google.protobuf.Timestamp
+	23, // 21: lacuna.v1.Number.confirmed_time:type_name -> google.protobuf.Timestamp
+	23, // 22: lacuna.v1.Number.abandoned_time:type_name -> google.protobuf.Timestamp
+	23, // 23: lacuna.v1.Number.deadline:type_name -> google.protobuf.Timestamp
+	23, // 24: lacuna.v1.PastLife.issued_time:type_name -> google.protobuf.Timestamp
+	23, // 25: lacuna.v1.PastLife.abandoned_time:type_name -> google.protobuf.Timestamp
+	3,  // 26: lacuna.v1.SequenceService.Next:input_type -> lacuna.v1.NextRequest
+	6,  // 27: lacuna.v1.SequenceService.Confirm:input_type -> lacuna.v1.ConfirmRequest
+	8,  // 28: lacuna.v1.SequenceService.Abandon:input_type -> lacuna.v1.AbandonRequest
+	10, // 29: lacuna.v1.SequenceService.Extend:input_type -> lacuna.v1.ExtendRequest
+	12, // 30: lacuna.v1.SequenceService.Settle:input_type -> lacuna.v1.SettleRequest
+	18, // 31: lacuna.v1.SequenceService.Get:input_type -> lacuna.v1.GetRequest
+	4,  // 32: lacuna.v1.SequenceService.Next:output_type -> lacuna.v1.NextResponse
+	7,  // 33: lacuna.v1.SequenceService.Confirm:output_type -> lacuna.v1.ConfirmResponse
+	9,  // 34: lacuna.v1.SequenceService.Abandon:output_type -> lacuna.v1.AbandonResponse
+	11, // 35: lacuna.v1.SequenceService.Extend:output_type -> lacuna.v1.ExtendResponse
+	14, // 36: lacuna.v1.SequenceService.Settle:output_type -> lacuna.v1.SettleResponse
+	19, // 37: lacuna.v1.SequenceService.Get:output_type -> lacuna.v1.GetResponse
+	32, // [32:38] is the sub-list for method output_type
+	26, // [26:32] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_sequence_proto_init() }
@@ -1587,14 +1825,14 @@ func file_lacuna_v1_sequence_proto_init() {
 		return
 	}
 	file_lacuna_v1_sequence_proto_msgTypes[0].OneofWrappers = []any{}
-	file_lacuna_v1_sequence_proto_msgTypes[15].OneofWrappers = []any{}
+	file_lacuna_v1_sequence_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_sequence_proto_rawDesc), len(file_lacuna_v1_sequence_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   17,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -42,6 +42,18 @@ const (
 	// OperatorServiceListBizTypesProcedure is the fully-qualified name of the OperatorService's
 	// ListBizTypes RPC.
 	OperatorServiceListBizTypesProcedure = "/lacuna.v1.OperatorService/ListBizTypes"
+	// OperatorServiceListDeadLettersProcedure is the fully-qualified name of the OperatorService's
+	// ListDeadLetters RPC.
+	OperatorServiceListDeadLettersProcedure = "/lacuna.v1.OperatorService/ListDeadLetters"
+	// OperatorServiceRequeueDeadLettersProcedure is the fully-qualified name of the OperatorService's
+	// RequeueDeadLetters RPC.
+	OperatorServiceRequeueDeadLettersProcedure = "/lacuna.v1.OperatorService/RequeueDeadLetters"
+	// OperatorServiceWriteOffDeadLettersProcedure is the fully-qualified name of the OperatorService's
+	// WriteOffDeadLetters RPC.
+	OperatorServiceWriteOffDeadLettersProcedure = "/lacuna.v1.OperatorService/WriteOffDeadLetters"
+	// OperatorServiceListConflictsProcedure is the fully-qualified name of the OperatorService's
+	// ListConflicts RPC.
+	OperatorServiceListConflictsProcedure = "/lacuna.v1.OperatorService/ListConflicts"
 )
 
 // OperatorServiceClient is a client for the lacuna.v1.OperatorService service.
@@ -54,6 +66,16 @@ type OperatorServiceClient interface {
 	GetBizType(context.Context, *connect.Request[v1.GetBizTypeRequest]) (*connect.Response[v1.GetBizTypeResponse], error)
 	// ListBizTypes reads all biz types in the order of their names.
 	ListBizTypes(context.Context, *connect.Request[v1.ListBizTypesRequest]) (*connect.Response[v1.ListBizTypesResponse], error)
+	// ListDeadLetters reads the numbers that wait for a person, oldest first.
+	ListDeadLetters(context.Context, *connect.Request[v1.ListDeadLettersRequest]) (*connect.Response[v1.ListDeadLettersResponse], error)
+	// RequeueDeadLetters sends numbers back on their way to the pool: through a full safety window,
+	// unless one has passed in their present life. It takes as long as the rate asks for. One that
+	// cannot be brought back this time either is a dead letter again. Repeating it is harmless.
+	RequeueDeadLetters(context.Context, *connect.Request[v1.RequeueDeadLettersRequest]) (*connect.Response[v1.RequeueDeadLettersResponse], error)
+	// WriteOffDeadLetters declares gaps: the numbers are RETIRED and never issued again.
+	WriteOffDeadLetters(context.Context, *connect.Request[v1.WriteOffDeadLettersRequest]) (*connect.Response[v1.WriteOffDeadLettersResponse], error)
+	// ListConflicts reads where two holders met, oldest first.
+	ListConflicts(context.Context, *connect.Request[v1.ListConflictsRequest]) (*connect.Response[v1.ListConflictsResponse], error)
 }
 
 // NewOperatorServiceClient constructs a client for the lacuna.v1.OperatorService service. By
@@ -87,14 +109,44 @@ func NewOperatorServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listDeadLetters: connect.NewClient[v1.ListDeadLettersRequest, v1.ListDeadLettersResponse](
+			httpClient,
+			baseURL+OperatorServiceListDeadLettersProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("ListDeadLetters")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		requeueDeadLetters: connect.NewClient[v1.RequeueDeadLettersRequest, v1.RequeueDeadLettersResponse](
+			httpClient,
+			baseURL+OperatorServiceRequeueDeadLettersProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("RequeueDeadLetters")),
+			connect.WithClientOptions(opts...),
+		),
+		writeOffDeadLetters: connect.NewClient[v1.WriteOffDeadLettersRequest, v1.WriteOffDeadLettersResponse](
+			httpClient,
+			baseURL+OperatorServiceWriteOffDeadLettersProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("WriteOffDeadLetters")),
+			connect.WithClientOptions(opts...),
+		),
+		listConflicts: connect.NewClient[v1.ListConflictsRequest, v1.ListConflictsResponse](
+			httpClient,
+			baseURL+OperatorServiceListConflictsProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("ListConflicts")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // operatorServiceClient implements OperatorServiceClient.
 type operatorServiceClient struct {
-	putBizType   *connect.Client[v1.PutBizTypeRequest, v1.PutBizTypeResponse]
-	getBizType   *connect.Client[v1.GetBizTypeRequest, v1.GetBizTypeResponse]
-	listBizTypes *connect.Client[v1.ListBizTypesRequest, v1.ListBizTypesResponse]
+	putBizType          *connect.Client[v1.PutBizTypeRequest, v1.PutBizTypeResponse]
+	getBizType          *connect.Client[v1.GetBizTypeRequest, v1.GetBizTypeResponse]
+	listBizTypes        *connect.Client[v1.ListBizTypesRequest, v1.ListBizTypesResponse]
+	listDeadLetters     *connect.Client[v1.ListDeadLettersRequest, v1.ListDeadLettersResponse]
+	requeueDeadLetters  *connect.Client[v1.RequeueDeadLettersRequest, v1.RequeueDeadLettersResponse]
+	writeOffDeadLetters *connect.Client[v1.WriteOffDeadLettersRequest, v1.WriteOffDeadLettersResponse]
+	listConflicts       *connect.Client[v1.ListConflictsRequest, v1.ListConflictsResponse]
 }
 
 // PutBizType calls lacuna.v1.OperatorService.PutBizType.
@@ -112,6 +164,26 @@ func (c *operatorServiceClient) ListBizTypes(ctx context.Context, req *connect.R
 	return c.listBizTypes.CallUnary(ctx, req)
 }
 
+// ListDeadLetters calls lacuna.v1.OperatorService.ListDeadLetters.
+func (c *operatorServiceClient) ListDeadLetters(ctx context.Context, req *connect.Request[v1.ListDeadLettersRequest]) (*connect.Response[v1.ListDeadLettersResponse], error) {
+	return c.listDeadLetters.CallUnary(ctx, req)
+}
+
+// RequeueDeadLetters calls lacuna.v1.OperatorService.RequeueDeadLetters.
+func (c *operatorServiceClient) RequeueDeadLetters(ctx context.Context, req *connect.Request[v1.RequeueDeadLettersRequest]) (*connect.Response[v1.RequeueDeadLettersResponse], error) {
+	return c.requeueDeadLetters.CallUnary(ctx, req)
+}
+
+// WriteOffDeadLetters calls lacuna.v1.OperatorService.WriteOffDeadLetters.
+func (c *operatorServiceClient) WriteOffDeadLetters(ctx context.Context, req *connect.Request[v1.WriteOffDeadLettersRequest]) (*connect.Response[v1.WriteOffDeadLettersResponse], error) {
+	return c.writeOffDeadLetters.CallUnary(ctx, req)
+}
+
+// ListConflicts calls lacuna.v1.OperatorService.ListConflicts.
+func (c *operatorServiceClient) ListConflicts(ctx context.Context, req *connect.Request[v1.ListConflictsRequest]) (*connect.Response[v1.ListConflictsResponse], error) {
+	return c.listConflicts.CallUnary(ctx, req)
+}
+
 // OperatorServiceHandler is an implementation of the lacuna.v1.OperatorService service.
 type OperatorServiceHandler interface {
 	// PutBizType makes a biz type, or changes the rules of one. On creation what is left out takes
@@ -122,6 +194,16 @@ type OperatorServiceHandler interface {
 	GetBizType(context.Context, *connect.Request[v1.GetBizTypeRequest]) (*connect.Response[v1.GetBizTypeResponse], error)
 	// ListBizTypes reads all biz types in the order of their names.
 	ListBizTypes(context.Context, *connect.Request[v1.ListBizTypesRequest]) (*connect.Response[v1.ListBizTypesResponse], error)
+	// ListDeadLetters reads the numbers that wait for a person, oldest first.
+	ListDeadLetters(context.Context, *connect.Request[v1.ListDeadLettersRequest]) (*connect.Response[v1.ListDeadLettersResponse], error)
+	// RequeueDeadLetters sends numbers back on their way to the pool: through a full safety window,
+	// unless one has passed in their present life. It takes as long as the rate asks for. One that
+	// cannot be brought back this time either is a dead letter again. Repeating it is harmless.
+	RequeueDeadLetters(context.Context, *connect.Request[v1.RequeueDeadLettersRequest]) (*connect.Response[v1.RequeueDeadLettersResponse], error)
+	// WriteOffDeadLetters declares gaps: the numbers are RETIRED and never issued again.
+	WriteOffDeadLetters(context.Context, *connect.Request[v1.WriteOffDeadLettersRequest]) (*connect.Response[v1.WriteOffDeadLettersResponse], error)
+	// ListConflicts reads where two holders met, oldest first.
+	ListConflicts(context.Context, *connect.Request[v1.ListConflictsRequest]) (*connect.Response[v1.ListConflictsResponse], error)
 }
 
 // NewOperatorServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -151,6 +233,32 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	operatorServiceListDeadLettersHandler := connect.NewUnaryHandler(
+		OperatorServiceListDeadLettersProcedure,
+		svc.ListDeadLetters,
+		connect.WithSchema(operatorServiceMethods.ByName("ListDeadLetters")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	operatorServiceRequeueDeadLettersHandler := connect.NewUnaryHandler(
+		OperatorServiceRequeueDeadLettersProcedure,
+		svc.RequeueDeadLetters,
+		connect.WithSchema(operatorServiceMethods.ByName("RequeueDeadLetters")),
+		connect.WithHandlerOptions(opts...),
+	)
+	operatorServiceWriteOffDeadLettersHandler := connect.NewUnaryHandler(
+		OperatorServiceWriteOffDeadLettersProcedure,
+		svc.WriteOffDeadLetters,
+		connect.WithSchema(operatorServiceMethods.ByName("WriteOffDeadLetters")),
+		connect.WithHandlerOptions(opts...),
+	)
+	operatorServiceListConflictsHandler := connect.NewUnaryHandler(
+		OperatorServiceListConflictsProcedure,
+		svc.ListConflicts,
+		connect.WithSchema(operatorServiceMethods.ByName("ListConflicts")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/lacuna.v1.OperatorService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case OperatorServicePutBizTypeProcedure:
@@ -159,6 +267,14 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 			operatorServiceGetBizTypeHandler.ServeHTTP(w, r)
 		case OperatorServiceListBizTypesProcedure:
 			operatorServiceListBizTypesHandler.ServeHTTP(w, r)
+		case OperatorServiceListDeadLettersProcedure:
+			operatorServiceListDeadLettersHandler.ServeHTTP(w, r)
+		case OperatorServiceRequeueDeadLettersProcedure:
+			operatorServiceRequeueDeadLettersHandler.ServeHTTP(w, r)
+		case OperatorServiceWriteOffDeadLettersProcedure:
+			operatorServiceWriteOffDeadLettersHandler.ServeHTTP(w, r)
+		case OperatorServiceListConflictsProcedure:
+			operatorServiceListConflictsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -178,4 +294,20 @@ func (UnimplementedOperatorServiceHandler) GetBizType(context.Context, *connect.
 
 func (UnimplementedOperatorServiceHandler) ListBizTypes(context.Context, *connect.Request[v1.ListBizTypesRequest]) (*connect.Response[v1.ListBizTypesResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.ListBizTypes is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) ListDeadLetters(context.Context, *connect.Request[v1.ListDeadLettersRequest]) (*connect.Response[v1.ListDeadLettersResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.ListDeadLetters is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) RequeueDeadLetters(context.Context, *connect.Request[v1.RequeueDeadLettersRequest]) (*connect.Response[v1.RequeueDeadLettersResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.RequeueDeadLetters is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) WriteOffDeadLetters(context.Context, *connect.Request[v1.WriteOffDeadLettersRequest]) (*connect.Response[v1.WriteOffDeadLettersResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.WriteOffDeadLetters is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) ListConflicts(context.Context, *connect.Request[v1.ListConflictsRequest]) (*connect.Response[v1.ListConflictsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.ListConflicts is not implemented"))
 }

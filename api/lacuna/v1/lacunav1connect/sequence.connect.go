@@ -39,6 +39,8 @@ const (
 	SequenceServiceConfirmProcedure = "/lacuna.v1.SequenceService/Confirm"
 	// SequenceServiceAbandonProcedure is the fully-qualified name of the SequenceService's Abandon RPC.
 	SequenceServiceAbandonProcedure = "/lacuna.v1.SequenceService/Abandon"
+	// SequenceServiceExtendProcedure is the fully-qualified name of the SequenceService's Extend RPC.
+	SequenceServiceExtendProcedure = "/lacuna.v1.SequenceService/Extend"
 	// SequenceServiceSettleProcedure is the fully-qualified name of the SequenceService's Settle RPC.
 	SequenceServiceSettleProcedure = "/lacuna.v1.SequenceService/Settle"
 	// SequenceServiceGetProcedure is the fully-qualified name of the SequenceService's Get RPC.
@@ -55,6 +57,9 @@ type SequenceServiceClient interface {
 	Confirm(context.Context, *connect.Request[v1.ConfirmRequest]) (*connect.Response[v1.ConfirmResponse], error)
 	// Abandon says that a number will not be used. It waits out the safety window and is issued again.
 	Abandon(context.Context, *connect.Request[v1.AbandonRequest]) (*connect.Response[v1.AbandonResponse], error)
+	// Extend asks for more time to confirm an ALLOCATED number, within the limit of its biz type.
+	// Repeating it is harmless.
+	Extend(context.Context, *connect.Request[v1.ExtendRequest]) (*connect.Response[v1.ExtendResponse], error)
 	// Settle carries out 1 to 1,000 commands and answers each in its place.
 	Settle(context.Context, *connect.Request[v1.SettleRequest]) (*connect.Response[v1.SettleResponse], error)
 	// Get reads what is known of one number.
@@ -90,6 +95,12 @@ func NewSequenceServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(sequenceServiceMethods.ByName("Abandon")),
 			connect.WithClientOptions(opts...),
 		),
+		extend: connect.NewClient[v1.ExtendRequest, v1.ExtendResponse](
+			httpClient,
+			baseURL+SequenceServiceExtendProcedure,
+			connect.WithSchema(sequenceServiceMethods.ByName("Extend")),
+			connect.WithClientOptions(opts...),
+		),
 		settle: connect.NewClient[v1.SettleRequest, v1.SettleResponse](
 			httpClient,
 			baseURL+SequenceServiceSettleProcedure,
@@ -111,6 +122,7 @@ type sequenceServiceClient struct {
 	next    *connect.Client[v1.NextRequest, v1.NextResponse]
 	confirm *connect.Client[v1.ConfirmRequest, v1.ConfirmResponse]
 	abandon *connect.Client[v1.AbandonRequest, v1.AbandonResponse]
+	extend  *connect.Client[v1.ExtendRequest, v1.ExtendResponse]
 	settle  *connect.Client[v1.SettleRequest, v1.SettleResponse]
 	get     *connect.Client[v1.GetRequest, v1.GetResponse]
 }
@@ -128,6 +140,11 @@ func (c *sequenceServiceClient) Confirm(ctx context.Context, req *connect.Reques
 // Abandon calls lacuna.v1.SequenceService.Abandon.
 func (c *sequenceServiceClient) Abandon(ctx context.Context, req *connect.Request[v1.AbandonRequest]) (*connect.Response[v1.AbandonResponse], error) {
 	return c.abandon.CallUnary(ctx, req)
+}
+
+// Extend calls lacuna.v1.SequenceService.Extend.
+func (c *sequenceServiceClient) Extend(ctx context.Context, req *connect.Request[v1.ExtendRequest]) (*connect.Response[v1.ExtendResponse], error) {
+	return c.extend.CallUnary(ctx, req)
 }
 
 // Settle calls lacuna.v1.SequenceService.Settle.
@@ -150,6 +167,9 @@ type SequenceServiceHandler interface {
 	Confirm(context.Context, *connect.Request[v1.ConfirmRequest]) (*connect.Response[v1.ConfirmResponse], error)
 	// Abandon says that a number will not be used. It waits out the safety window and is issued again.
 	Abandon(context.Context, *connect.Request[v1.AbandonRequest]) (*connect.Response[v1.AbandonResponse], error)
+	// Extend asks for more time to confirm an ALLOCATED number, within the limit of its biz type.
+	// Repeating it is harmless.
+	Extend(context.Context, *connect.Request[v1.ExtendRequest]) (*connect.Response[v1.ExtendResponse], error)
 	// Settle carries out 1 to 1,000 commands and answers each in its place.
 	Settle(context.Context, *connect.Request[v1.SettleRequest]) (*connect.Response[v1.SettleResponse], error)
 	// Get reads what is known of one number.
@@ -181,6 +201,12 @@ func NewSequenceServiceHandler(svc SequenceServiceHandler, opts ...connect.Handl
 		connect.WithSchema(sequenceServiceMethods.ByName("Abandon")),
 		connect.WithHandlerOptions(opts...),
 	)
+	sequenceServiceExtendHandler := connect.NewUnaryHandler(
+		SequenceServiceExtendProcedure,
+		svc.Extend,
+		connect.WithSchema(sequenceServiceMethods.ByName("Extend")),
+		connect.WithHandlerOptions(opts...),
+	)
 	sequenceServiceSettleHandler := connect.NewUnaryHandler(
 		SequenceServiceSettleProcedure,
 		svc.Settle,
@@ -202,6 +228,8 @@ func NewSequenceServiceHandler(svc SequenceServiceHandler, opts ...connect.Handl
 			sequenceServiceConfirmHandler.ServeHTTP(w, r)
 		case SequenceServiceAbandonProcedure:
 			sequenceServiceAbandonHandler.ServeHTTP(w, r)
+		case SequenceServiceExtendProcedure:
+			sequenceServiceExtendHandler.ServeHTTP(w, r)
 		case SequenceServiceSettleProcedure:
 			sequenceServiceSettleHandler.ServeHTTP(w, r)
 		case SequenceServiceGetProcedure:
@@ -225,6 +253,10 @@ func (UnimplementedSequenceServiceHandler) Confirm(context.Context, *connect.Req
 
 func (UnimplementedSequenceServiceHandler) Abandon(context.Context, *connect.Request[v1.AbandonRequest]) (*connect.Response[v1.AbandonResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.SequenceService.Abandon is not implemented"))
+}
+
+func (UnimplementedSequenceServiceHandler) Extend(context.Context, *connect.Request[v1.ExtendRequest]) (*connect.Response[v1.ExtendResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.SequenceService.Extend is not implemented"))
 }
 
 func (UnimplementedSequenceServiceHandler) Settle(context.Context, *connect.Request[v1.SettleRequest]) (*connect.Response[v1.SettleResponse], error) {

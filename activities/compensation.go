@@ -1,0 +1,377 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+// Names under which the activities of Compensation are registered. They stand in histories.
+const (
+	TakeOnName     = "TakeOn"
+	ProbeManyName  = "ProbeMany"
+	ReplayManyName = "ReplayMany"
+	BuryManyName   = "BuryMany"
+)
+
+const (
+	// takenSlack is how much longer than its timers a Compensation may need before others take its
+	// numbers on.
+	takenSlack = time.Minute
+	// probesAtOnce is how many questions are under way: the business's own traffic comes first.
+	probesAtOnce = 8
+)
+
+// Numbers are tickets of one biz type.
+type Numbers struct {
+	BizType string   `json:"bizType"`
+	Tickets []string `json:"tickets"`
+}
+
+// Compensation is the activities of the workflow that finishes many numbers at once.
+type Compensation struct {
+	ledger Ledger
+	pool   Pool
+	runs   Runs
+	prober Prober
+	log    *slog.Logger
+}
+
+// NewCompensation makes them.
+func NewCompensation(ledger Ledger, pool Pool, runs Runs, prober Prober, log *slog.Logger) *Compensation {
+	return &Compensation{ledger: ledger, pool: pool, runs: runs, prober: prober, log: log.With("component", "compensation")}
+}
+
+// Register adds the activities to a worker under their names.
+func (c *Compensation) Register(r worker.ActivityRegistry) {
+	r.RegisterActivityWithOptions(c.TakeOn, activity.RegisterOptions{Name: TakeOnName})
+	r.RegisterActivityWithOptions(c.ProbeMany, activity.RegisterOptions{Name: ProbeManyName})
+	r.RegisterActivityWithOptions(c.ReplayMany, activity.RegisterOptions{Name: ReplayManyName})
+	r.RegisterActivityWithOptions(c.BuryMany, activity.RegisterOptions{Name: BuryManyName})
+}
+
+// Waiting are numbers in their windows.
+type Waiting struct {
+	Tickets []string `json:"tickets,omitempty"`
+	// Wait is the longest time left of their windows.
+	Wait time.Duration `json:"wait"`
+}
+
+// add counts a number in.
+func (w *Waiting) add(ticket string, wait time.Duration) {
+	w.Tickets, w.Wait = append(w.Tickets, ticket), max(w.Wait, wait)
+}
+
+// TakeOnResult says which of the numbers are to be compensated, and how.
+type TakeOnResult struct {
+	// Due are those whose window is over.
+	Due []string `json:"due,omitempty"`
+	// Waiting are those whose window runs.
+	Waiting Waiting `json:"waiting"`
+	// Others are left to whoever else sees to them, or are at their end.
+	Others int `json:"others"`
+	// Probe: the business is to be asked before they are replayed.
+	Probe bool `json:"probe,omitempty"`
+	// RetryDelays are the pauses between attempts.
+	RetryDelays []time.Duration `json:"retryDelays"`
+}
+
+// TakeOn keeps others from seeing to the numbers, carries out what their runs were told and did not read
+// before they closed, and gives those up that were not confirmed in time.
+func (c *Compensation) TakeOn(ctx context.Context, in Numbers) (TakeOnResult, error) {
+	defer beat(ctx)()
+	var result TakeOnResult
+	tickets, err := parseTickets(in.Tickets)
+	if err != nil {
+		return result, err
+	}
+	taken, err := c.apply(ctx, tickets, sequence.Command{Kind: sequence.Take, For: takenSlack})
+	if err != nil {
+		return result, err
+	}
+	var mine []sequence.Number
+	for _, d := range taken {
+		if d.Outcome == sequence.OutcomeTaken {
+			mine = append(mine, d.Number)
+		} else {
+			result.Others++
+		}
+	}
+	if err := c.carryOutTold(ctx, mine); err != nil {
+		return result, err
+	}
+	tickets = tickets[:0]
+	for _, n := range mine {
+		tickets = append(tickets, n.Ticket())
+	}
+	checked, err := c.apply(ctx, tickets, sequence.Command{Kind: sequence.Check})
+	if err != nil {
+		return result, err
+	}
+	for i, d := range checked {
+		switch {
+		case d.Number.State != sequence.Abandoned || d.Number.Life != tickets[i].Life:
+			result.Others++
+		case d.Wait == 0:
+			result.Due = append(result.Due, tickets[i].String())
+		default:
+			result.Waiting.add(tickets[i].String(), d.Wait)
+		}
+		result.Probe, result.RetryDelays = result.Probe || d.Probe.Asks(), d.RetryDelays
+	}
+	return result, nil
+}
+
+// carryOutTold settles what the runs of the numbers were told: one that was terminated may have accepted
+// a confirm that it never read.
+func (c *Compensation) carryOutTold(ctx context.Context, numbers []sequence.Number) error {
+	var mu sync.Mutex
+	var commands []sequence.Command
+	err := atOnce(nudgesAtOnce, numbers, func(n sequence.Number) error {
+		told, err := c.runs.Commands(ctx, n)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, t := range told {
+			if t.At.Before(n.IssuedTime.Add(-guessLimit)) {
+				continue
+			}
+			kind, err := kindOf(t.Kind)
+			if err != nil {
+				return err
+			}
+			commands = append(commands, sequence.Command{Kind: kind, Ticket: n.Ticket(), BizKey: t.BizKey})
+		}
+		return nil
+	})
+	if err != nil || len(commands) == 0 {
+		return err
+	}
+	decisions, err := c.ledger.Apply(ctx, commands)
+	if err != nil {
+		return ledgerAway(err)
+	}
+	var rescued []sequence.PoolEntry
+	for _, d := range decisions {
+		if d.Outcome == sequence.OutcomeRescued {
+			rescued = append(rescued, d.Pool)
+		}
+	}
+	return c.forget(ctx, rescued)
+}
+
+// ManyResult says what became of each number in a batch.
+type ManyResult struct {
+	// Done may go on to the next step, or are in the pool.
+	Done []string `json:"done,omitempty"`
+	// Failed are to be tried again; Reason is why the last of them failed.
+	Failed []string `json:"failed,omitempty"`
+	Reason string   `json:"reason,omitempty"`
+	// Waiting are those whose window was raised in the meantime.
+	Waiting Waiting `json:"waiting"`
+	// Found are in use by the business, and confirmed; Retired are not issued again; Dead are left to a
+	// person; Others have moved on.
+	Found   int `json:"found"`
+	Retired int `json:"retired"`
+	Dead    int `json:"dead"`
+	Others  int `json:"others"`
+}
+
+// ProbeMany asks the business about each number, and confirms those that it holds.
+func (c *Compensation) ProbeMany(ctx context.Context, in Numbers) (ManyResult, error) {
+	defer beat(ctx)()
+	var result ManyResult
+	tickets, err := parseTickets(in.Tickets)
+	if err != nil {
+		return result, err
+	}
+	checked, err := c.apply(ctx, tickets, sequence.Command{Kind: sequence.Check})
+	if err != nil {
+		return result, err
+	}
+	var mu sync.Mutex
+	var held []sequence.Ticket
+	places := make([]int, len(tickets))
+	for i := range places {
+		places[i] = i
+	}
+	err = atOnce(probesAtOnce, places, func(i int) error {
+		ticket, how := tickets[i], checked[i].Probe
+		inUse, err := false, error(nil)
+		if how.Asks() {
+			inUse, err = c.prober.Ask(ctx, how, ticket)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err != nil:
+			result.Failed, result.Reason = append(result.Failed, ticket.String()), err.Error()
+		case inUse:
+			held = append(held, ticket)
+		default:
+			result.Done = append(result.Done, ticket.String())
+		}
+		return nil
+	})
+	if err != nil {
+		return result, err
+	}
+	found, err := c.apply(ctx, held, sequence.Command{Kind: sequence.Found})
+	if err != nil {
+		return result, err
+	}
+	for _, d := range found {
+		if d.Outcome == sequence.OutcomeFound {
+			result.Found++
+		} else {
+			result.Others++
+		}
+	}
+	slices.Sort(result.Done)
+	slices.Sort(result.Failed)
+	return result, nil
+}
+
+// ReplayManyInput asks to return numbers to the pool.
+type ReplayManyInput struct {
+	Numbers
+	// Probed: the business was asked about each, and holds none.
+	Probed bool `json:"probed,omitempty"`
+}
+
+// ReplayMany moves the rows to REPLAYABLE and pushes the numbers to the pool in one go. Those whose push
+// failed are to be tried again; a ledger that is away fails it as a whole, retryably.
+func (c *Compensation) ReplayMany(ctx context.Context, in ReplayManyInput) (ManyResult, error) {
+	defer beat(ctx)()
+	var result ManyResult
+	tickets, err := parseTickets(in.Tickets)
+	if err != nil {
+		return result, err
+	}
+	decisions, err := c.apply(ctx, tickets, sequence.Command{Kind: sequence.Replay, Probed: in.Probed})
+	if err != nil {
+		return result, err
+	}
+	var free []sequence.PoolEntry
+	var pushed []string
+	for i, d := range decisions {
+		switch d.Outcome {
+		case sequence.OutcomeReplayable, sequence.OutcomeAlreadyReplayable:
+			free, pushed = append(free, d.Pool), append(pushed, tickets[i].String())
+		case sequence.OutcomeNotDue:
+			result.Waiting.add(tickets[i].String(), d.Wait)
+		case sequence.OutcomeUnprobed: // the probe was set in the meantime
+			result.Failed, result.Reason = append(result.Failed, tickets[i].String()), "the business is to be asked first"
+		case sequence.OutcomeRetired:
+			result.Retired++
+		default:
+			result.Others++
+		}
+	}
+	pushCtx, cancel := context.WithTimeout(ctx, pushTimeout)
+	defer cancel()
+	if err := c.pool.Push(pushCtx, free); err != nil {
+		result.Failed, result.Reason = append(result.Failed, pushed...), err.Error()
+		return result, nil
+	}
+	result.Done = pushed
+	return result, nil
+}
+
+// BuryManyInput leaves numbers to a person.
+type BuryManyInput struct {
+	Numbers
+	Cause   sequence.DeadCause `json:"cause"`
+	Reason  string             `json:"reason"`
+	Retries int32              `json:"retries"`
+}
+
+// BuryMany makes the rows DEAD and copies them to the dead letters.
+func (c *Compensation) BuryMany(ctx context.Context, in BuryManyInput) (ManyResult, error) {
+	defer beat(ctx)()
+	var result ManyResult
+	tickets, err := parseTickets(in.Tickets)
+	if err != nil {
+		return result, err
+	}
+	decisions, err := c.apply(ctx, tickets, sequence.Command{Kind: sequence.Bury, Cause: in.Cause, Reason: bounded(in.Reason), Retries: in.Retries})
+	if err != nil {
+		return result, err
+	}
+	var dead []sequence.PoolEntry
+	for _, d := range decisions {
+		if d.Outcome == sequence.OutcomeDead || d.Outcome == sequence.OutcomeAlreadyDead {
+			result.Dead++
+			dead = append(dead, d.Pool)
+		} else {
+			result.Others++
+		}
+	}
+	return result, c.forget(ctx, dead)
+}
+
+// apply asks the same of many numbers.
+func (c *Compensation) apply(ctx context.Context, tickets []sequence.Ticket, like sequence.Command) ([]sequence.Decision, error) {
+	commands := make([]sequence.Command, len(tickets))
+	for i, t := range tickets {
+		commands[i] = like
+		commands[i].Ticket = t
+	}
+	decisions, err := c.ledger.Apply(ctx, commands)
+	if err != nil {
+		return nil, ledgerAway(err)
+	}
+	return decisions, nil
+}
+
+// forget takes numbers out of the pool that are not free any more. It only saves a claim that would find
+// that out, so a failure is none.
+func (c *Compensation) forget(ctx context.Context, entries []sequence.PoolEntry) error {
+	if err := c.pool.Remove(ctx, entries); err != nil {
+		c.log.DebugContext(ctx, "numbers that are not free may still be in the pool", "count", len(entries), "error", err)
+	}
+	return nil
+}
+
+func parseTickets(texts []string) ([]sequence.Ticket, error) {
+	tickets := make([]sequence.Ticket, len(texts))
+	for i, text := range texts {
+		t, err := sequence.ParseTicket(text)
+		if err != nil {
+			return nil, invalidInput(err)
+		}
+		tickets[i] = t
+	}
+	return tickets, nil
+}
+
+// atOnce does something for all, at most so many at a time, and joins what went wrong.
+func atOnce[T any](most int, all []T, do func(T) error) error {
+	var mu sync.Mutex
+	var errs []error
+	places := make(chan struct{}, most)
+	var under sync.WaitGroup
+	for _, one := range all {
+		places <- struct{}{}
+		under.Go(func() {
+			defer func() { <-places }()
+			if err := do(one); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			}
+		})
+	}
+	under.Wait()
+	return errors.Join(errs...)
+}

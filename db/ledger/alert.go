@@ -1,0 +1,138 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+// AlertKind is what people are told of.
+type AlertKind string
+
+const (
+	// AlertDeadLetter tells of numbers that wait for a person.
+	AlertDeadLetter AlertKind = "DEAD_LETTER"
+	// AlertConflict tells of two holders that met.
+	AlertConflict AlertKind = "CONFLICT"
+)
+
+// AlertKinds lists every kind.
+var AlertKinds = [...]AlertKind{AlertDeadLetter, AlertConflict}
+
+// Untold is what nobody was told of yet, of one kind and one biz type.
+type Untold struct {
+	Kind    AlertKind
+	BizType string
+	Count   int64
+	Samples []Sample // the oldest
+	upTo    int64    // the id of the newest
+}
+
+// Sample is one number of an alert.
+type Sample struct {
+	Ticket  sequence.Ticket
+	BatchID string
+	BizKey  string
+	Cause   string // of a dead letter
+	Reason  string
+	Time    time.Time
+}
+
+// alertTables are where the kinds stand, and what a sample of them is.
+var alertTables = map[AlertKind]struct{ table, sample string }{
+	AlertDeadLetter: {"t_seq_issue_dead", "seq_no, life, batch_id, biz_key, cause, dead_reason, dead_time"},
+	AlertConflict: {"t_seq_conflict", `seq_no, asked_life, COALESCE((SELECT batch_id FROM t_seq_issue_log n WHERE n.biz_type = a.biz_type AND n.seq_no = a.seq_no), ''),
+		asked_biz_key, '', CONCAT('held by ', biz_type, '~', seq_no, '~', current_life, IF(current_biz_key = '', '', CONCAT(' for ', current_biz_key))), detected_time`},
+}
+
+// Untold reads what nobody was told of yet, with at most so many samples each, where the last alert of
+// the kind and biz type is long enough ago.
+func (l *Ledger) Untold(ctx context.Context, samples int) ([]Untold, error) {
+	var all []Untold
+	for _, kind := range AlertKinds {
+		of, err := l.untold(ctx, kind)
+		if err != nil {
+			return nil, classify("look for what to alert of", err)
+		}
+		for i := range of {
+			if of[i].Samples, err = l.alertSamples(ctx, of[i], samples); err != nil {
+				return nil, classify("look for what to alert of", err)
+			}
+		}
+		all = append(all, of...)
+	}
+	return all, nil
+}
+
+func (l *Ledger) untold(ctx context.Context, kind AlertKind) ([]Untold, error) {
+	rows, err := l.db.QueryContext(ctx, `SELECT biz_type, COUNT(*), MAX(id) FROM `+alertTables[kind].table+` a FORCE INDEX (idx_`+indexOf(kind)+`_alerted)
+		WHERE alerted_time IS NULL AND NOT EXISTS (SELECT 1 FROM t_seq_alert t WHERE t.kind = ? AND t.biz_type = a.biz_type AND t.next_time > UTC_TIMESTAMP(6))
+		GROUP BY biz_type`, string(kind))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	var all []Untold
+	for rows.Next() {
+		u := Untold{Kind: kind}
+		if err := rows.Scan(&u.BizType, &u.Count, &u.upTo); err != nil {
+			return nil, err
+		}
+		all = append(all, u)
+	}
+	return all, rows.Err()
+}
+
+func indexOf(kind AlertKind) string {
+	if kind == AlertConflict {
+		return "conflict"
+	}
+	return "dead"
+}
+
+func (l *Ledger) alertSamples(ctx context.Context, u Untold, most int) ([]Sample, error) {
+	of := alertTables[u.Kind]
+	rows, err := l.db.QueryContext(ctx, "SELECT "+of.sample+" FROM "+of.table+" a WHERE alerted_time IS NULL AND biz_type = ? ORDER BY id LIMIT ?", u.BizType, most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	var samples []Sample
+	for rows.Next() {
+		s := Sample{Ticket: sequence.Ticket{BizType: u.BizType}}
+		if err := rows.Scan(&s.Ticket.SeqNo, &s.Ticket.Life, &s.BatchID, &s.BizKey, &s.Cause, &s.Reason, &s.Time); err != nil {
+			return nil, err
+		}
+		samples = append(samples, s)
+	}
+	return samples, rows.Err()
+}
+
+const (
+	makeAlert  = `INSERT IGNORE INTO t_seq_alert (kind, biz_type, next_time) VALUES (?, ?, '2000-01-01')`
+	claimAlert = `UPDATE t_seq_alert SET next_time = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND WHERE kind = ? AND biz_type = ? AND next_time <= UTC_TIMESTAMP(6)`
+	delayAlert = `UPDATE t_seq_alert SET next_time = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND WHERE kind = ? AND biz_type = ?`
+)
+
+// ClaimAlert makes the caller the one who tells of it, for the given time. false where another process is.
+func (l *Ledger) ClaimAlert(ctx context.Context, u Untold, lasts time.Duration) (bool, error) {
+	if _, err := l.exec(ctx, makeAlert, string(u.Kind), u.BizType); err != nil {
+		return false, classify("claim an alert", err)
+	}
+	n, err := l.exec(ctx, claimAlert, lasts.Microseconds(), string(u.Kind), u.BizType)
+	return n == 1, classify("claim an alert", err)
+}
+
+// Told says that people were told of it.
+func (l *Ledger) Told(ctx context.Context, u Untold) error {
+	_, err := l.exec(ctx, "UPDATE "+alertTables[u.Kind].table+" SET alerted_time = UTC_TIMESTAMP(6) WHERE alerted_time IS NULL AND biz_type = ? AND id <= ?", u.BizType, u.upTo)
+	return classify(fmt.Sprintf("mark an alert of %s as sent", u.BizType), err)
+}
+
+// NotTold says that people could not be told, and when to try again.
+func (l *Ledger) NotTold(ctx context.Context, u Untold, again time.Duration) error {
+	_, err := l.exec(ctx, delayAlert, again.Microseconds(), string(u.Kind), u.BizType)
+	return classify("put off an alert of "+u.BizType, err)
+}

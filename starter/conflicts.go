@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"connectrpc.com/connect"
+
+	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
+	"github.com/lacuna-seq/lacuna/db/ledger"
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+func (s *operatorService) ListConflicts(ctx context.Context, r *connect.Request[lacunav1.ListConflictsRequest]) (*connect.Response[lacunav1.ListConflictsResponse], error) {
+	if name := r.Msg.GetBizType(); name != "" {
+		if err := sequence.ValidateBizTypeName(name); err != nil {
+			return nil, apiError(err)
+		}
+	}
+	size, after, err := pageOf(r.Msg)
+	if err != nil {
+		return nil, apiError(err)
+	}
+	conflicts, err := s.ledger.Conflicts(ctx, r.Msg.GetBizType(), after, size+1)
+	if err != nil {
+		return nil, apiError(err)
+	}
+	response := &lacunav1.ListConflictsResponse{}
+	if len(conflicts) > size {
+		conflicts = conflicts[:size]
+		response.NextPageToken = strconv.FormatInt(conflicts[size-1].ID, 10)
+	}
+	for _, c := range conflicts {
+		response.Conflicts = append(response.Conflicts, conflictMessage(c))
+	}
+	return connect.NewResponse(response), nil
+}
+
+func conflictMessage(c ledger.Conflict) *lacunav1.Conflict {
+	return &lacunav1.Conflict{
+		Ticket: c.Asked.String(), BizKey: c.AskedBizKey, CurrentTicket: c.Current.String(), CurrentBizKey: c.CurrentBizKey,
+		CurrentState: stateMessage(c.State), CurrentIssuedTime: timeMessage(c.IssuedTime), DetectedTime: timeMessage(c.DetectedTime),
+	}
+}
