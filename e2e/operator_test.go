@@ -29,7 +29,8 @@ func TestBizTypesAreMadeAndChanged(t *testing.T) {
 		require.Equal(t, map[string]any{
 			"name": "BAR", "format": "R-{seq:8}", "stepMin": 100.0, "stepMax": 2000.0, "confirmTimeout": "900s", "safetyWindow": "60s",
 			"maxReplays": 2.0, "revision": "1", "timeZone": "UTC", "source": "SOURCE_SEGMENT", "start": "1", "reuse": "REUSE_ANY",
-			"poolOrder": "POOL_ORDER_LOWEST", "durableIssue": false,
+			"poolOrder": "POOL_ORDER_LOWEST", "durableIssue": false, "extendLimit": "3600s", "onTimeout": "ON_TIMEOUT_ABANDON",
+			"retryDelays": []any{"30s", "120s", "300s"}, "directSignals": true,
 		}, made)
 		ticket, _ := s.next(t, "BAR")
 		require.Equal(t, "BAR~R-00000001~1", ticket)
