@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/api/lacuna/v1/lacunav1connect"
@@ -23,12 +24,13 @@ const callTimeout = 5 * time.Second
 
 // Client takes numbers from a Lacuna service and settles them. It is safe for concurrent use.
 type Client struct {
-	api     lacunav1connect.SequenceServiceClient
-	log     *slog.Logger
-	outbox  bool
-	refused func(Refusal)
-	settle  *batching.Coalescer[*lacunav1.Command, answer]
-	sender  *courier.Courier[job]
+	api      lacunav1connect.SequenceServiceClient
+	log      *slog.Logger
+	outbox   bool
+	refused  func(Refusal)
+	operator lacunav1connect.OperatorServiceClient
+	settle   *batching.Coalescer[*lacunav1.Command, answer]
+	sender   *courier.Courier[job]
 }
 
 // Option changes how a Client works.
@@ -90,8 +92,9 @@ func Dial(address string, opts ...Option) (*Client, error) {
 		return nil, fmt.Errorf("client: the service's address %q is not of the form http://host:port", address)
 	}
 	c := &Client{
-		api: lacunav1connect.NewSequenceServiceClient(o.http, address, connect.WithInterceptors(o.interceptors...)),
-		log: o.log.With("component", "lacuna"), outbox: o.outbox, refused: o.refused,
+		api:      lacunav1connect.NewSequenceServiceClient(o.http, address, connect.WithInterceptors(o.interceptors...)),
+		operator: lacunav1connect.NewOperatorServiceClient(o.http, address, connect.WithInterceptors(o.interceptors...)),
+		log:      o.log.With("component", "lacuna"), outbox: o.outbox, refused: o.refused,
 	}
 	c.settle = batching.New(c.callSettle, batching.Options{Workers: 4})
 	c.sender = courier.New(senderOptions, c.log, c.say)
@@ -218,6 +221,35 @@ func (c *Client) Abandon(ctx context.Context, ticket string) (sequence.Outcome, 
 	return c.command(ctx, &lacunav1.Command{Ticket: ticket, Action: lacunav1.Action_ACTION_ABANDON})
 }
 
+// Extend asks for more time: holdFor from now on, within what the biz type allows. It answers by when to
+// confirm then. The error wraps sequence.ErrTooLate, ErrOverLimit, ErrAlreadyConfirmed or ErrStale, else as
+// Confirm's.
+func (c *Client) Extend(ctx context.Context, ticket string, holdFor time.Duration) (confirmBy time.Time, err error) {
+	r := &lacunav1.ExtendRequest{Ticket: ticket, HoldFor: durationpb.New(holdFor)}
+	err = retry(ctx, func(ctx context.Context) error {
+		response, err := c.api.Extend(ctx, connect.NewRequest(r))
+		if err != nil {
+			return fromAPI(err)
+		}
+		confirmBy = response.Msg.GetConfirmBy().AsTime()
+		return nil
+	})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("extend %s: %w", ticket, err)
+	}
+	return confirmBy, nil
+}
+
+// DirectSignals reports whether the biz type lets services settle by signalling a number's run
+// themselves; see package direct. It asks once.
+func (c *Client) DirectSignals(ctx context.Context, bizType string) (bool, error) {
+	response, err := c.operator.GetBizType(ctx, connect.NewRequest(&lacunav1.GetBizTypeRequest{Name: bizType}))
+	if err != nil {
+		return false, fmt.Errorf("read biz type %s: %w", bizType, fromAPI(err))
+	}
+	return response.Msg.GetBizType().GetDirectSignals(), nil
+}
+
 func (c *Client) command(ctx context.Context, command *lacunav1.Command) (sequence.Outcome, error) {
 	if _, err := sequence.ParseTicket(command.GetTicket()); err != nil {
 		return 0, err
@@ -270,7 +302,7 @@ func (c *Client) callSettle(ctx context.Context, commands []*lacunav1.Command) (
 func isAnswer(err error) bool {
 	for _, answer := range []error{
 		sequence.ErrInvalid, sequence.ErrNotFound, sequence.ErrTicketRequired, sequence.ErrConflict, sequence.ErrStale,
-		sequence.ErrAlreadyConfirmed, sequence.ErrFull, sequence.ErrKeyReused, sequence.ErrKeySpent,
+		sequence.ErrAlreadyConfirmed, sequence.ErrTooLate, sequence.ErrOverLimit, sequence.ErrFull, sequence.ErrKeyReused, sequence.ErrKeySpent,
 	} {
 		if errors.Is(err, answer) {
 			return true
