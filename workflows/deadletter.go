@@ -61,19 +61,38 @@ func deadLetter(reason string) error {
 // and says whether it did: only at the first look, so that a run which is reset to its last task repeats its
 // ending, and a number that dies again stays dead.
 func (l *lifecycle) lift() (bool, error) {
-	if l.looks > 1 {
+	if l.looks > 1 || !l.wasReset() {
 		return false, nil
 	}
-	// The answer is kept in the history: there the run's own ID is not.
-	var reset bool
-	err := workflow.SideEffect(l.ctx, func(ctx workflow.Context) any {
-		info := workflow.GetInfo(ctx)
-		return info.OriginalRunID != "" && info.WorkflowExecution.RunID != info.OriginalRunID
-	}).Get(&reset)
-	if err != nil || !reset {
-		return false, err
-	}
 	in := activities.RequeueInput{Ticket: l.state.Ticket, Actor: ResetActor, Reason: reasonReset}
-	err = workflow.ExecuteActivity(patientSettle(l.ctx, "requeue the number"), activities.RequeueName, in).Get(l.ctx, nil)
+	err := workflow.ExecuteActivity(patientSettle(l.ctx, "requeue the number"), activities.RequeueName, in).Get(l.ctx, nil)
 	return err == nil, err
+}
+
+// forgetCancel lets a run that was reset go on although the one before was cancelled: the server repeats that
+// request, which has had its effect, and takes no other one.
+func (l *lifecycle) forgetCancel() {
+	if l.ctx.Err() == nil || workflow.GetVersion(l.ctx, changeDeadLetter, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return
+	}
+	if l.wasReset() {
+		l.ctx, _ = workflow.NewDisconnectedContext(l.ctx)
+	}
+}
+
+// wasReset reports whether this run was made by a reset. The answer is kept in the history: there the run's own
+// ID is not.
+func (l *lifecycle) wasReset() bool {
+	if l.reset == nil {
+		var reset bool
+		err := workflow.SideEffect(l.ctx, func(ctx workflow.Context) any {
+			info := workflow.GetInfo(ctx)
+			return info.OriginalRunID != "" && info.WorkflowExecution.RunID != info.OriginalRunID
+		}).Get(&reset)
+		if err != nil {
+			workflow.GetLogger(l.ctx).Error("it cannot be told whether this run was reset", "error", err)
+		}
+		l.reset = &reset
+	}
+	return *l.reset
 }

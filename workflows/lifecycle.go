@@ -66,11 +66,13 @@ type lifecycle struct {
 	shown   sequence.State // what SeqState says
 	pending time.Time      // since when an issuer's memory holds the answer; zero while it does not
 	looks   int            // how often it has looked at the row
+	reset   *bool          // whether this run was made by a reset; nil while nobody asked
 	failure error          // why the run closes although its row would let it go on
 }
 
 // run takes step after step until one ends the life and no command is left to settle.
 func (l *lifecycle) run() (LifecycleResult, error) {
+	l.forgetCancel()
 	for {
 		end, err := l.step()
 		switch {

@@ -49,6 +49,19 @@ func TestReset(t *testing.T) {
 		require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_FAILED, l.closed(t, n))
 		require.Equal(t, version, l.version(n))
 	})
+	t.Run("sends a number back that was cancelled", func(t *testing.T) {
+		l := newLab(t)
+		n := l.issue(t)
+		l.hold(n, time.Hour)
+		require.NoError(t, l.wake(t, n, workflows.SignalAbandon))
+		testkit.Eventually(t, func() bool { return l.state(n) == sequence.Abandoned }, "the abandon was not settled")
+		require.NoError(t, l.client.CancelWorkflow(t.Context(), n.Ticket().String(), ""))
+		require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED, l.closed(t, n))
+		require.Equal(t, sequence.Dead, l.state(n))
+		l.hold(n, time.Millisecond)
+		l.reset(t, n, firstTask) // the server repeats the cancel
+		require.Equal(t, sequence.Replayable, l.end(t, n).State)
+	})
 	// C11: a finished lifecycle that is reset touches nothing but its own life.
 	t.Run("of a number that was issued again leaves the new life alone", func(t *testing.T) {
 		l := newLab(t)
