@@ -170,7 +170,12 @@ func TestTheAPIOverPlainJSON(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, status)
 	})
 
-	t.Run("metrics are shown, without a label per number", func(t *testing.T) {
+	t.Run("metrics are shown, without a label per number or for what does not exist", func(t *testing.T) { // C71
+		for _, name := range []string{"NOBODYS", "NOBODYS_2"} {
+			status, _ := s.call(t, "Next", `{"bizType":"`+name+`"}`)
+			require.Equal(t, http.StatusNotFound, status)
+			s.call(t, "Confirm", `{"ticket":"`+name+`~N-1~1"}`)
+		}
 		response, err := http.Get(s.starter.ops + "/metrics") //nolint:noctx // a test's own server
 		require.NoError(t, err)
 		defer response.Body.Close() //nolint:errcheck // it was read
@@ -179,5 +184,6 @@ func TestTheAPIOverPlainJSON(t *testing.T) {
 		require.Contains(t, text, `lacuna_commands_total{biz_type="DEMO",kind="confirm",outcome="CONFIRMED"}`)
 		require.Contains(t, text, "lacuna_next_duration_seconds_bucket")
 		require.NotContains(t, text, "D-0000")
+		require.NotContains(t, text, "NOBODYS")
 	})
 }

@@ -99,7 +99,7 @@ func TestBothDoors(t *testing.T) {
 }
 
 // Around the deadline a confirm and an abandon race, through either door: whatever is answered is how the
-// number ends, for every one (C08: no order between them is needed).
+// number ends, for every one (C08: no order between them is needed; C33: no signal is lost at the end).
 func TestRacesAroundTheDeadline(t *testing.T) {
 	s := newStack(t)
 	s.put(t, `{"name":"RACE","format":"R-{seq:6}","confirmTimeout":"4s","safetyWindow":"3s"}`)

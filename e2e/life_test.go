@@ -82,6 +82,25 @@ func TestALifeOfANumber(t *testing.T) {
 		require.LessOrEqual(t, s.events(t, abandoned), 24)
 	})
 
+	t.Run("a number that nobody keeps is retired after its replays, and its gap declared", func(t *testing.T) { // C61
+		s.bizType(t, "HOT", "H-{seq:6}", confirmTimeout, safetyWindow)
+		retired := func() bool { return s.row(t, "HOT", "H-000001").State == sequence.Retired }
+		testkit.Eventually(t, func() bool {
+			ticket, seqNo := s.next(t, "HOT")
+			if seqNo == "H-000001" {
+				require.Equal(t, "OUTCOME_ABANDONED", s.settle(t, "Abandon", ticket))
+			} else {
+				s.settle(t, "Confirm", ticket)
+			}
+			return retired()
+		}, "it goes round and round")
+		n := s.row(t, "HOT", "H-000001")
+		require.Equal(t, int32(3), n.Life)
+		require.Equal(t, int32(2), n.Replays)
+		require.Equal(t, sequence.ReasonReplayCap, n.Reason)
+		require.Equal(t, "OUTCOME_RESCUED", s.settle(t, "Confirm", "HOT~H-000001~3"), "its last holder may still come")
+	})
+
 	t.Run("Get tells the state of a number that was never handed out, too", func(t *testing.T) {
 		s.bizType(t, "FRESH", "F-{seq:6}", confirmTimeout, safetyWindow)
 		s.next(t, "FRESH")

@@ -45,12 +45,13 @@ type outages struct {
 	ends  map[string][]sequence.State
 }
 
-// awaitEnds waits for as long as numbers come to their ends: many runs are many seconds of a small server.
+// awaitEnds waits for as long as numbers come to their ends: many runs are many seconds of a small server, and a
+// push that failed, or whose worker died, waits for the longest pause of its ladder.
 func (o *outages) awaitEnds(t *testing.T) {
 	t.Helper()
 	open := len(o.ends) + 1
 	for open > 0 {
-		testkit.Eventually(t, func() bool {
+		testkit.Within(t, 6*time.Minute, func() bool {
 			for seqNo, want := range o.ends {
 				if slices.Contains(want, o.row(t, "CALM", seqNo).State) {
 					delete(o.ends, seqNo)

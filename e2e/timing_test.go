@@ -11,7 +11,8 @@ import (
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
-// Numbers that wait follow changed settings: longer, they wait longer; shorter, they come back sooner.
+// Numbers that wait follow changed settings: longer, they wait longer; shorter, they come back sooner
+// (C47: no setting is read inside a workflow).
 func TestWaitingNumbersFollowTheirSettings(t *testing.T) {
 	s := newStack(t)
 	s.put(t, `{"name":"LIVE","format":"L-{seq:6}","confirmTimeout":"3600s","safetyWindow":"3600s"}`)

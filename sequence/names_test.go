@@ -3,6 +3,7 @@ package sequence_test
 import (
 	"errors"
 	"math"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -41,6 +42,17 @@ func FuzzParseTicket(f *testing.F) {
 	})
 }
 
+// A ticket stands in the address of its run's page as it is (C43).
+func TestATicketNeedsNoEscaping(t *testing.T) {
+	for _, seqNo := range []string{"A-000001", "a_b", "INV202612-0000015", strings.Repeat("9", 64)} {
+		text := sequence.Ticket{BizType: "PU_2", SeqNo: seqNo, Life: 12}.String()
+		require.Equal(t, text, url.PathEscape(text))
+		require.Equal(t, text, url.QueryEscape(text))
+	}
+}
+
+// What is equal on one server and different on the other never gets that far: white space at the ends (C31),
+// lengths, encodings and zero bytes (C35).
 func TestNamesAreChecked(t *testing.T) {
 	type test struct {
 		validate func(string) error
@@ -53,7 +65,7 @@ func TestNamesAreChecked(t *testing.T) {
 			[]string{"", "order", "ORDER ", " ORDER", "ORDER\t", "ORDER\u00a0", "1ORDER", "_O", "OR-DER", "OR~DER", "{x}", "ＯＲＤＥＲ", "O\x00", "O\xff", strings.Repeat("A", 33)}},
 		"seq no": {sequence.ValidateSeqNo,
 			[]string{"1", "A-000001", "a_b", strings.Repeat("9", 64)},
-			[]string{"", "A-1 ", "A 1", "A~1", "A/1", "A#1", "号-1", "A\n", strings.Repeat("9", 65)}},
+			[]string{"", "A-1 ", " A-1", "A-1\t", "A-1\u00a0", "A-1\x00", "A\xff", "Ａ-1", "A 1", "A~1", "A/1", "A#1", "号-1", "A\n", strings.Repeat("9", 65)}},
 		"biz key": {sequence.ValidateBizKey,
 			[]string{"", "o-1", "订单 1", "a'b\"<script>", strings.Repeat("k", 128)},
 			[]string{"a\nb", "a\x00", "\x7f", "\u0085", "\xff", strings.Repeat("k", 129), strings.Repeat("号", 43)}},

@@ -123,6 +123,7 @@ func keep(t *testing.T, history *historypb.History, name string) {
 	require.NoError(t, os.WriteFile(filepath.Join("testdata", name+"."+*record+".json"), text, 0o644))
 }
 
+// C47: what was begun by an older version is gone on with by this one.
 // A replay that fails here fails for every run of that kind that is open when this code is
 // deployed: keep what the old history did, behind workflow.GetVersion.
 func TestRecordedHistoriesReplay(t *testing.T) {

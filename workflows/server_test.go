@@ -50,6 +50,24 @@ func TestALifeHasOneRun(t *testing.T) {
 	require.Zero(t, l.pushed(n))
 }
 
+// C32: nothing but its row ends a run, so that no timeout can end it without its row, and a reset has all the
+// time that it needs.
+func TestARunHasNoTimeout(t *testing.T) {
+	l := newLab(t)
+	n := l.issue(t)
+	l.start(t, n, time.Hour)
+	waking := l.issue(t)
+	l.hold(waking, time.Hour)
+	require.NoError(t, l.wake(t, waking, workflows.SignalCheck))
+	for _, n := range []sequence.Number{n, waking} {
+		d, err := l.client.DescribeWorkflow(t.Context(), n.Ticket().String(), "")
+		require.NoError(t, err)
+		config := d.RawResponse.GetExecutionConfig()
+		require.Zero(t, config.GetWorkflowExecutionTimeout().AsDuration())
+		require.Zero(t, config.GetWorkflowRunTimeout().AsDuration())
+	}
+}
+
 func TestARunIsReadableFromTheFirstSecond(t *testing.T) {
 	l := newLab(t)
 	n := l.issue(t)

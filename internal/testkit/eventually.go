@@ -14,9 +14,15 @@ const Patience = 60 * time.Second
 // asks on the test's own goroutine, so yes may fail the test at once.
 func Eventually(t testing.TB, yes func() bool, format string, args ...any) {
 	t.Helper()
+	Within(t, Patience, yes, format, args...)
+}
+
+// Within is Eventually with a patience of its own.
+func Within(t testing.TB, patience time.Duration, yes func() bool, format string, args ...any) {
+	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(Patience); !yes(); <-tick.C {
+	for end := time.Now().Add(patience); !yes(); <-tick.C {
 		require.True(t, time.Now().Before(end), append([]any{format}, args...)...)
 	}
 }
