@@ -34,7 +34,7 @@ func TestReplay(t *testing.T) {
 	}{
 		{
 			"pushes a number whose window is over", abandoned(0),
-			activities.ReplayResult{Outcome: sequence.OutcomeReplayable, State: sequence.Replayable, Reason: sequence.ReasonReplayed}, 1,
+			activities.ReplayResult{Outcome: sequence.OutcomeReplayable, State: sequence.Replayable}, 1,
 		},
 		{ // C04: it died between the two, or before it could say so
 			"pushes again what an attempt before it may have left unpushed", in(sequence.Replayable),

@@ -35,7 +35,7 @@ func TestAKilledStartersNumbersComeBack(t *testing.T) {
 	require.NoError(t, s.ledger.DB().QueryRow("SELECT id FROM t_seq_issuer ORDER BY started_time LIMIT 1").Scan(&dead))
 	testkit.Eventually(t, func() bool { return s.count(t, "owner = '"+dead+"'") == 0 }, "the patrol did not recover what it held")
 	testkit.Eventually(t, func() bool {
-		return s.count(t, "status IN (1, 3)") == 0 && s.count(t, "status = 4 AND reason = '"+sequence.ReasonReplayed+"'") >= 8
+		return s.count(t, "status IN (1, 3)") == 0 && s.count(t, "status = 4 AND reason = '"+sequence.ReasonNotConfirmed+"'") >= 8
 	}, "the numbers did not come back")
 	require.Equal(t, sequence.Confirmed, s.row(t, "DEMO", lateNo).State)
 	require.Zero(t, s.count(t, "replays > 0"))

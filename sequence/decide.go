@@ -12,7 +12,6 @@ const (
 	ReasonNotConfirmed = "not confirmed in time"
 	ReasonRecovered    = "its issuer died and may have handed it out"
 	ReasonHandedBack   = "handed back without having been handed out"
-	ReasonReplayed     = "its safety window is over"
 	ReasonReplayCap    = "replayed as often as its biz type allows"
 	ReasonReuseNever   = "its biz type issues no number again"
 	ReasonPeriodOver   = "its period is over"
@@ -136,7 +135,7 @@ func giveBack(rules BizType, n *Number, now time.Time) Outcome {
 		retire(n, ReasonPeriodOver)
 		return OutcomeRetired
 	}
-	pool(n, now, ReasonHandedBack)
+	pool(n, now)
 	return OutcomeHandedBack
 }
 
@@ -265,7 +264,7 @@ func replay(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		retire(n, reason)
 		return OutcomeRetired
 	}
-	pool(n, now, ReasonReplayed)
+	pool(n, now)
 	return OutcomeReplayable
 }
 
@@ -417,9 +416,12 @@ func giveUp(rules BizType, n *Number, now time.Time, reason string) {
 	n.State, n.AbandonedTime, n.Deadline, n.Reason = Abandoned, now, now.Add(rules.SafetyWindow), reason
 }
 
-// pool frees the number to be issued again.
-func pool(n *Number, now time.Time, reason string) {
-	n.State, n.Owner, n.Deadline, n.TakenUntil, n.Reason, n.Durable = Replayable, "", now.Add(PoolCheckAfter), time.Time{}, reason, false
+// pool frees the number to be issued again. It keeps why its life ended.
+func pool(n *Number, now time.Time) {
+	n.State, n.Owner, n.Deadline, n.TakenUntil, n.Durable = Replayable, "", now.Add(PoolCheckAfter), time.Time{}, false
+	if n.Life == 0 {
+		n.Reason = ReasonHandedBack
+	}
 }
 
 // retire declares the number's gap: it is never issued again.

@@ -41,7 +41,7 @@ func (s *sequenceService) timeline(ctx context.Context, n sequence.Number, lives
 	if n.Life > 0 {
 		add(n.IssuedTime, n.Ticket(), whatIssued, sequence.ActorLacuna, "", n.BizKey)
 		reason := ""
-		if n.State == sequence.Abandoned { // later states have reasons of their own
+		if n.State != sequence.Confirmed && n.State != sequence.Dead && n.State != sequence.Retired { // they have reasons of their own
 			reason = n.Reason
 		}
 		add(n.AbandonedTime, n.Ticket(), whatAbandoned, actorOf(reason), reason, "")
@@ -60,7 +60,7 @@ func (s *sequenceService) timeline(ctx context.Context, n sequence.Number, lives
 // actorOf says who a step is by whose reason is known.
 func actorOf(reason string) string {
 	switch reason {
-	case sequence.ReasonNotConfirmed, sequence.ReasonFound, sequence.ReasonCallerGone, sequence.ReasonReplayed, sequence.ReasonRecovered:
+	case sequence.ReasonNotConfirmed, sequence.ReasonFound, sequence.ReasonCallerGone, sequence.ReasonRecovered:
 		return sequence.ActorLacuna
 	}
 	return sequence.ActorCaller

@@ -29,7 +29,7 @@ func TestNumberLifecycle(t *testing.T) {
 		w := newWorld(t)
 		w.at(time.Second, w.signal(workflows.SignalAbandon))
 		require.Equal(t, workflows.LifecycleResult{
-			Outcome: sequence.OutcomeReplayable, State: sequence.Replayable, Reason: sequence.ReasonReplayed,
+			Outcome: sequence.OutcomeReplayable, State: sequence.Replayable, Reason: sequence.ReasonAbandoned,
 		}, w.live(t))
 		require.Len(t, w.pushes, 1)
 		require.Equal(t, time.Second+safetyWindow, w.pushes[0])

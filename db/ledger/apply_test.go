@@ -48,7 +48,7 @@ func TestApplyTakesANumberThroughItsLife(t *testing.T) {
 	require.Len(t, lives, 1)
 	require.Equal(t, issued[0].Ticket(), lives[0].Ticket)
 	require.Equal(t, "batch-1", lives[0].BatchID)
-	require.Equal(t, sequence.ReasonReplayed, lives[0].Reason)
+	require.Equal(t, sequence.ReasonAbandoned, lives[0].Reason)
 }
 
 func TestApplyAnswersEachCommandInItsPlace(t *testing.T) {
