@@ -34,6 +34,9 @@ func (s *sequenceService) timeline(ctx context.Context, n sequence.Number, lives
 			all = append(all, &lacunav1.TimelineEntry{Time: timeMessage(at), Ticket: t.String(), What: what, Actor: actor, Reason: reason, BizKey: bizKey})
 		}
 	}
+	for _, e := range events { // before what they lead to in the same moment
+		add(e.Time, e.Ticket, e.Outcome.String(), e.Actor, e.Reason, "")
+	}
 	for _, l := range lives {
 		add(l.IssuedTime, l.Ticket, whatIssued, sequence.ActorLacuna, "", l.BizKey)
 		add(l.AbandonedTime, l.Ticket, whatAbandoned, actorOf(l.Reason), l.Reason, "")
@@ -46,9 +49,6 @@ func (s *sequenceService) timeline(ctx context.Context, n sequence.Number, lives
 		}
 		add(n.AbandonedTime, n.Ticket(), whatAbandoned, actorOf(reason), reason, "")
 		add(n.ConfirmedTime, n.Ticket(), whatConfirmed, actorOf(n.Reason), n.Reason, n.BizKey)
-	}
-	for _, e := range events {
-		add(e.Time, e.Ticket, e.Outcome.String(), e.Actor, e.Reason, "")
 	}
 	for _, c := range conflicts {
 		add(c.DetectedTime, c.Asked, whatConflict, sequence.ActorCaller, "held by "+c.Current.String()+", "+c.CurrentBizKey, c.AskedBizKey)
