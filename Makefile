@@ -56,5 +56,5 @@ bench: ## Measure rates and ratios
 	go test ./bench -run '^$$' -bench 'Ledger|Settle' -benchtime 2s
 
 .PHONY: soak
-soak: ## The stories of e2e in full: 100 kills, 100 restarts, 200 freezes, outages (an hour)
-	LACUNA_SOAK=1 go test ./e2e -v -run 'Kills|Restarts|Frozen|Outages|Rolling|WindowOutlives' -timeout 3h
+soak: ## The stories of e2e in full: 100 kills, 100 restarts, 200 freezes, outages, dead letters, races (an hour)
+	LACUNA_SOAK=1 go test ./e2e -v -run 'Kills|Restarts|Frozen|Outages|Rolling|WindowOutlives|DeadLetters|Races' -timeout 3h
