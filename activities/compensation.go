@@ -98,8 +98,11 @@ func (c *Compensation) TakeOn(ctx context.Context, in Numbers) (TakeOnResult, er
 		return result, err
 	}
 	var mine []sequence.Number
+	again := activity.GetInfo(ctx).Attempt > 1
 	for _, d := range taken {
-		if d.Outcome == sequence.OutcomeTaken {
+		// An attempt before this one may have taken them and died. Where it was somebody else after all, both
+		// do the same guarded steps.
+		if d.Outcome == sequence.OutcomeTaken || again && d.Outcome == sequence.OutcomeAlreadyTaken {
 			mine = append(mine, d.Number)
 		} else {
 			result.Others++
@@ -143,7 +146,8 @@ func (c *Compensation) carryOutTold(ctx context.Context, numbers []sequence.Numb
 		mu.Lock()
 		defer mu.Unlock()
 		for _, t := range told {
-			if t.At.Before(n.IssuedTime.Add(-guessLimit)) {
+			// A number that was recovered was handed out at a time that nobody knows.
+			if n.Reason != sequence.ReasonRecovered && t.At.Before(n.IssuedTime.Add(-guessLimit)) {
 				continue
 			}
 			kind, err := kindOf(t.Kind)
@@ -177,8 +181,10 @@ type ManyResult struct {
 	// Failed are to be tried again; Reason is why the last of them failed.
 	Failed []string `json:"failed,omitempty"`
 	Reason string   `json:"reason,omitempty"`
-	// Waiting are those whose window was raised in the meantime.
-	Waiting Waiting `json:"waiting"`
+	// Waiting are those whose window was raised in the meantime, and Unprobed those whose biz type was given
+	// a probe.
+	Waiting  Waiting  `json:"waiting"`
+	Unprobed []string `json:"unprobed,omitempty"`
 	// Found are in use by the business, and confirmed; Retired are not issued again; Dead are left to a
 	// person; Others have moved on.
 	Found   int `json:"found"`
@@ -187,7 +193,11 @@ type ManyResult struct {
 	Others  int `json:"others"`
 }
 
-// ProbeMany asks the business about each number, and confirms those that it holds.
+// MaxProbes is how many numbers one call of ProbeMany may ask about: with the longest timeout that a probe
+// may have, the last is asked within seven minutes.
+const MaxProbes = 50
+
+// ProbeMany asks the business about each number, at most MaxProbes, and confirms those that it holds.
 func (c *Compensation) ProbeMany(ctx context.Context, in Numbers) (ManyResult, error) {
 	defer beat(ctx)()
 	var result ManyResult
@@ -270,8 +280,8 @@ func (c *Compensation) ReplayMany(ctx context.Context, in ReplayManyInput) (Many
 			free, pushed = append(free, d.Pool), append(pushed, tickets[i].String())
 		case sequence.OutcomeNotDue:
 			result.Waiting.add(tickets[i].String(), d.Wait)
-		case sequence.OutcomeUnprobed: // the probe was set in the meantime
-			result.Failed, result.Reason = append(result.Failed, tickets[i].String()), "the business is to be asked first"
+		case sequence.OutcomeUnprobed:
+			result.Unprobed = append(result.Unprobed, tickets[i].String())
 		case sequence.OutcomeRetired:
 			result.Retired++
 		default:

@@ -397,7 +397,7 @@ func retime(rules BizType, n *Number, now time.Time) Outcome {
 	if deadline.Equal(n.Deadline) || !deadline.After(now) && !n.Deadline.After(now) {
 		return OutcomeUnchanged
 	}
-	n.Deadline = deadline
+	n.Deadline, n.TakenUntil = deadline, time.Time{} // whoever took it waits for the old one
 	return OutcomeRetimed
 }
 

@@ -619,6 +619,10 @@ func TestRetime(t *testing.T) {
 	require.Equal(t, 30*time.Second, sequence.Decide(sequence.BizType{SafetyWindow: 90 * time.Second}, shorter.Number, command(sequence.Check, 2), now).Wait)
 	require.Equal(t, now, window(time.Second, waiting).Number.Deadline, "never into the past")
 
+	taken := waiting
+	taken.TakenUntil = now.Add(time.Hour)
+	require.Zero(t, window(90*time.Second, taken).Number.TakenUntil, "whoever took it waits for the old deadline")
+
 	held := row(sequence.Allocated, 2, false)
 	held.IssuedTime, held.Deadline = now.Add(-time.Minute), now.Add(time.Minute)
 	require.Equal(t, now.Add(4*time.Minute), window(5*time.Minute, held).Number.Deadline)

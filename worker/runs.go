@@ -49,6 +49,10 @@ func (r runs) Commands(ctx context.Context, n sequence.Number) ([]activities.Tol
 	events := r.client.GetWorkflowHistory(ctx, n.Ticket().String(), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
+		var gone *serviceerror.NotFound
+		if errors.As(err, &gone) {
+			return nil, nil // its history has gone, and with it what it may have been told
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read the history of %s: %w", n.Ticket(), err)
 		}

@@ -73,15 +73,13 @@ func (c *compensation) finishAfter(w activities.Waiting) error {
 // finish brings numbers back whose window is over.
 func (c *compensation) finish(tickets []string) error {
 	if c.probe {
-		probed, _, err := c.climb(sequence.CauseProbeAway, tickets, func(tickets []string, result *activities.ManyResult) error {
-			return c.do(fmt.Sprintf("ask the business about %d numbers", len(tickets)), activities.ProbeManyName, c.numbers(tickets), result)
-		})
+		probed, _, err := c.climb(sequence.CauseProbeAway, tickets, c.ask)
 		if err != nil {
 			return err
 		}
 		tickets = probed
 	}
-	replayed, waiting, err := c.climb(sequence.CausePoolAway, tickets, func(tickets []string, result *activities.ManyResult) error {
+	replayed, left, err := c.climb(sequence.CausePoolAway, tickets, func(tickets []string, result *activities.ManyResult) error {
 		in := activities.ReplayManyInput{Numbers: c.numbers(tickets), Probed: c.probe}
 		return c.do(fmt.Sprintf("return %d numbers to the pool", len(tickets)), activities.ReplayManyName, in, result)
 	})
@@ -90,31 +88,56 @@ func (c *compensation) finish(tickets []string) error {
 	}
 	c.result.Replayed += len(replayed)
 	c.tell()
-	return c.finishAfter(waiting)
+	if len(left.Unprobed) > 0 {
+		c.probe = true
+		if err := c.finish(left.Unprobed); err != nil {
+			return err
+		}
+	}
+	return c.finishAfter(left.Waiting)
+}
+
+// ask asks the business about numbers, a few at a time: each call has to end in its time, however slow the
+// business answers.
+func (c *compensation) ask(tickets []string, result *activities.ManyResult) error {
+	for len(tickets) > 0 {
+		some := tickets[:min(len(tickets), activities.MaxProbes)]
+		tickets = tickets[len(some):]
+		var r activities.ManyResult
+		if err := c.do(fmt.Sprintf("ask the business about %d numbers", len(some)), activities.ProbeManyName, c.numbers(some), &r); err != nil {
+			return err
+		}
+		result.Done, result.Failed = append(result.Done, r.Done...), append(result.Failed, r.Failed...)
+		result.Found, result.Others = result.Found+r.Found, result.Others+r.Others
+		if r.Reason != "" {
+			result.Reason = r.Reason
+		}
+	}
+	return nil
 }
 
 // climb tries a step until it is done for each number, with the pauses of the biz type between. What is
-// not done at the end is left to a person.
-func (c *compensation) climb(cause sequence.DeadCause, tickets []string, step func([]string, *activities.ManyResult) error) (done []string, waiting activities.Waiting, err error) {
+// not done at the end is left to a person. left are those that another step comes first for.
+func (c *compensation) climb(cause sequence.DeadCause, tickets []string, step func([]string, *activities.ManyResult) error) (done []string, left activities.ManyResult, err error) {
 	for attempt := 0; len(tickets) > 0; attempt++ {
 		var r activities.ManyResult
 		if err := step(tickets, &r); err != nil {
-			return done, waiting, err
+			return done, left, err
 		}
 		c.count(r)
-		done = append(done, r.Done...)
-		waiting.Tickets, waiting.Wait = append(waiting.Tickets, r.Waiting.Tickets...), max(waiting.Wait, r.Waiting.Wait)
+		done, left.Unprobed = append(done, r.Done...), append(left.Unprobed, r.Unprobed...)
+		left.Waiting.Tickets, left.Waiting.Wait = append(left.Waiting.Tickets, r.Waiting.Tickets...), max(left.Waiting.Wait, r.Waiting.Wait)
 		if tickets = r.Failed; len(tickets) == 0 {
 			break
 		}
 		if attempt == len(c.delays) {
-			return done, waiting, c.bury(tickets, cause, r.Reason, attempt)
+			return done, left, c.bury(tickets, cause, r.Reason, attempt)
 		}
 		if err := c.sleep(c.delays[attempt], fmt.Sprintf("pause %d of %d: %s", attempt+1, len(c.delays), r.Reason)); err != nil {
-			return done, waiting, err
+			return done, left, err
 		}
 	}
-	return done, waiting, nil
+	return done, left, nil
 }
 
 func (c *compensation) bury(tickets []string, cause sequence.DeadCause, reason string, retries int) error {

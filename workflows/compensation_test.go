@@ -34,6 +34,8 @@ type fleet struct {
 	inUse    map[string]bool // by seq no
 	silent   map[string]int  // how often the business does not answer
 	told     map[string][]activities.ToldCommand
+	deaf     func() error // answers instead of the histories
+	onTake   func()       // after the look at what is taken
 }
 
 // newFleet makes numbers of life 1 whose windows are over.
@@ -73,6 +75,10 @@ func (f *fleet) Apply(_ context.Context, commands []sequence.Command) ([]sequenc
 		decisions[i] = sequence.Decide(f.rules, *n, c, f.Now())
 		*n = decisions[i].Number
 	}
+	if len(commands) > 0 && commands[0].Kind == sequence.Check && f.onTake != nil {
+		f.onTake()
+		f.onTake = nil
+	}
 	return decisions, nil
 }
 
@@ -102,6 +108,13 @@ func (f *fleet) Remove(_ context.Context, entries []sequence.PoolEntry) error {
 func (f *fleet) Check(context.Context, sequence.Number) (bool, error) { return false, nil }
 
 func (f *fleet) Commands(_ context.Context, n sequence.Number) ([]activities.ToldCommand, error) {
+	if f.deaf != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if err := f.deaf(); err != nil {
+			return nil, err
+		}
+	}
 	return f.told[n.SeqNo], nil
 }
 
@@ -165,9 +178,13 @@ func TestCompensation(t *testing.T) {
 		}
 		f.told["A-000001"] = []activities.ToldCommand{told("confirm", issued.Add(-time.Hour))} // long before the number was handed out
 		f.told["A-000002"] = []activities.ToldCommand{told("abandon", issued), told("confirm", issued.Add(time.Second))}
+		f.row("A-000004", func(n *sequence.Number) {
+			n.State, n.AbandonedTime, n.Deadline, n.Reason = sequence.Allocated, time.Time{}, f.start, sequence.ReasonRecovered
+		})
+		f.told["A-000004"] = []activities.ToldCommand{told("confirm", issued.Add(-time.Hour))}   // nobody knows when it was handed out
 		f.told["A-000003"] = []activities.ToldCommand{told("confirm", issued.Add(-time.Second))} // its record came late
-		require.Equal(t, workflows.CompensationResult{Replayed: 2, Others: 2}, f.execute(t))
-		require.Equal(t, map[sequence.State]int{sequence.Replayable: 2, sequence.Confirmed: 2}, f.states())
+		require.Equal(t, workflows.CompensationResult{Replayed: 1, Others: 3}, f.execute(t))
+		require.Equal(t, map[sequence.State]int{sequence.Replayable: 1, sequence.Confirmed: 3}, f.states())
 	})
 	t.Run("leaves what is not its own", func(t *testing.T) {
 		f := newFleet(t, 4)
@@ -176,6 +193,19 @@ func TestCompensation(t *testing.T) {
 		f.row("A-000003", confirmed)
 		f.tickets = append(f.tickets, "ORDER~Z-9~1")
 		require.Equal(t, workflows.CompensationResult{Replayed: 1, Others: 4}, f.execute(t))
+	})
+	t.Run("goes on with what an attempt took that died", func(t *testing.T) {
+		f := newFleet(t, 3)
+		died := false
+		f.deaf = func() error {
+			if died {
+				return nil
+			}
+			died = true
+			return errors.New("the worker was killed")
+		}
+		require.Equal(t, workflows.CompensationResult{Replayed: 3}, f.execute(t))
+		require.True(t, died)
 	})
 	t.Run("retires what was replayed often enough", func(t *testing.T) {
 		f := newFleet(t, 2)
@@ -206,6 +236,20 @@ func TestCompensation(t *testing.T) {
 		require.Equal(t, sequence.Dead, f.rows["A-000003"].State)
 		require.Equal(t, "no route to host", f.rows["A-000003"].Reason)
 		require.NotContains(t, f.pool, "A-000003", "no answer never re-issues")
+	})
+	t.Run("asks first where a probe is set in the meantime", func(t *testing.T) {
+		f := newFleet(t, 120)
+		f.poolDown = 1
+		f.inUse["A-000002"] = true
+		f.row("A-000001", func(n *sequence.Number) {
+			n.State, n.AbandonedTime, n.Deadline = sequence.Allocated, time.Time{}, f.start
+		})
+		f.RegisterDelayedCallback(func() { f.rules.Probe = sequence.Probe{URL: "http://shop/holds", Timeout: time.Second} }, time.Second)
+		require.Equal(t, workflows.CompensationResult{Replayed: 120}, f.execute(t), "those that were free already are not asked about")
+		f = newFleet(t, 120)
+		f.inUse["A-000002"] = true
+		f.onTake = func() { f.rules.Probe = sequence.Probe{URL: "http://shop/holds", Timeout: time.Second} }
+		require.Equal(t, workflows.CompensationResult{Replayed: 119, Found: 1}, f.execute(t))
 	})
 	t.Run("waits for a window that is raised in the meantime", func(t *testing.T) {
 		f := newFleet(t, 2)
