@@ -60,6 +60,16 @@ func TestCancel(t *testing.T) {
 		require.True(t, canceled(w))
 		require.Equal(t, sequence.Dead, w.row.State)
 	})
+	t.Run("reaches a number whose hand-out is recorded after it", func(t *testing.T) {
+		w := newWorld(t)
+		allocated := w.row
+		held(&w.row)
+		w.at(time.Second, w.CancelWorkflow)
+		w.at(4*time.Second, w.change(func(n *sequence.Number) { *n = allocated }))
+		w.execute(t)
+		require.True(t, canceled(w))
+		require.Equal(t, sequence.Dead, w.row.State)
+	})
 	t.Run("comes too late for a number that is confirmed", func(t *testing.T) {
 		w := newWorld(t)
 		w.at(time.Second, func() {
@@ -115,6 +125,18 @@ func TestDeadLetter(t *testing.T) {
 		deadLetter(t, w)
 		require.Equal(t, confirmTimeout, w.ran())
 		require.Empty(t, w.pushes)
+	})
+	t.Run("is no name for a number that was issued again meanwhile", func(t *testing.T) {
+		w := newWorld(t)
+		w.poolDown = 100
+		w.at(0, w.signal(workflows.SignalAbandon))
+		w.onPush = func() {
+			if len(w.pushes) == 3 { // the fourth push arrives, although its answer does not
+				w.row.Life, w.row.State, w.row.Deadline = 2, sequence.Allocated, w.Now().Add(time.Hour)
+			}
+		}
+		require.Equal(t, sequence.OutcomeSuperseded, w.live(t).Outcome)
+		require.Equal(t, sequence.Allocated, w.row.State)
 	})
 	t.Run("closes a run that finds it, and is not lifted by one that was not reset", func(t *testing.T) {
 		w := newWorld(t)

@@ -26,6 +26,7 @@ const changeDeadLetter = "dead-letter"
 // with which the run closes.
 func (l *lifecycle) bury(failure error) error {
 	l.ctx, _ = workflow.NewDisconnectedContext(l.ctx)
+	l.cause = failure
 	if workflow.GetVersion(l.ctx, changeDeadLetter, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return failure
 	}
@@ -47,11 +48,24 @@ func (l *lifecycle) bury(failure error) error {
 	if err := workflow.ExecuteActivity(patientSettle(l.ctx, "leave the number to a person"), activities.DeadLetterName, in).Get(l.ctx, &buried); err != nil {
 		return err
 	}
+	l.buried = buried.Outcome == sequence.OutcomeDead || buried.Outcome == sequence.OutcomeAlreadyDead
+	l.movedOn = !l.buried && in.Cause != sequence.CauseCancelled
 	if in.Cause == sequence.CauseCancelled {
 		return failure
 	}
 	return deadLetter(in.Reason)
 }
+
+// buryAgain reports whether the row, which could not be buried, turned out to be this life's all the same: the
+// record of its hand-out was on its way when the run was cancelled.
+func (l *lifecycle) buryAgain(end *LifecycleResult) bool {
+	return !l.buried && temporal.IsCanceledError(l.failure) && end.State == sequence.Allocated &&
+		end.Outcome != sequence.OutcomeSuperseded && end.Outcome != sequence.OutcomeNotFound && l.looks < maxBurials &&
+		workflow.GetVersion(l.ctx, changeDeadLetter, workflow.DefaultVersion, 1) != workflow.DefaultVersion
+}
+
+// maxBurials bounds the looks after which a cancelled run gives up on a row that it cannot bury.
+const maxBurials = 100
 
 func deadLetter(reason string) error {
 	return temporal.NewNonRetryableApplicationError(reason, ErrorDeadLetter, nil)
@@ -59,9 +73,9 @@ func deadLetter(reason string) error {
 
 // lift sends a dead number back on its way where an operator has reset its run to the first workflow task,
 // and says whether it did: only at the first look, so that a run which is reset to its last task repeats its
-// ending, and a number that dies again stays dead.
-func (l *lifecycle) lift() (bool, error) {
-	if l.looks > 1 || !l.wasReset() {
+// ending, and a number that dies again, or by this very look, stays dead.
+func (l *lifecycle) lift(settled activities.SettleResult) (bool, error) {
+	if l.looks > 1 || settled.Outcome == sequence.OutcomeDead || !l.wasReset() {
 		return false, nil
 	}
 	in := activities.RequeueInput{Ticket: l.state.Ticket, Actor: ResetActor, Reason: reasonReset}

@@ -67,6 +67,9 @@ type lifecycle struct {
 	pending time.Time      // since when an issuer's memory holds the answer; zero while it does not
 	looks   int            // how often it has looked at the row
 	reset   *bool          // whether this run was made by a reset; nil while nobody asked
+	buried  bool           // it has left its number to a person
+	movedOn bool           // it could not: the number is another life's, or confirmed
+	cause   error          // what made it try
 	failure error          // why the run closes although its row would let it go on
 }
 
@@ -87,7 +90,11 @@ func (l *lifecycle) run() (LifecycleResult, error) {
 		if l.inbox.drain(); len(l.inbox.commands) > 0 {
 			continue
 		}
-		if l.failure != nil && end.State != sequence.Confirmed {
+		if l.failure != nil && l.buryAgain(end) {
+			l.failure = l.bury(l.cause)
+			continue
+		}
+		if l.failure != nil && end.State != sequence.Confirmed && !l.movedOn {
 			return LifecycleResult{}, l.failure
 		}
 		return *end, nil
@@ -117,7 +124,7 @@ func (l *lifecycle) step() (*LifecycleResult, error) {
 	switch {
 	case l.failure != nil:
 	case settled.State == sequence.Dead:
-		if lifted, err := l.lift(); lifted || err != nil {
+		if lifted, err := l.lift(settled); lifted || err != nil {
 			return nil, err
 		}
 		l.failure = deadLetter(settled.Reason)

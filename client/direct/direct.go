@@ -29,6 +29,9 @@ import (
 // settingFor is how long a biz type's setting is believed.
 const settingFor = 5 * time.Second
 
+// askFor is how long the API is asked before what it said last holds.
+const askFor = 500 * time.Millisecond
+
 // ErrOff is a biz type that lets no service signal for itself; nothing was sent.
 var ErrOff = errors.New("its biz type does not take signals from services (directSignals is off): use the API")
 
@@ -103,22 +106,28 @@ func (d *Door) signal(ctx context.Context, text, name string, payload workflows.
 	return false, nil
 }
 
-// allowed asks the API what the biz type allows. While the API is away, what it said last holds.
+// allowed asks the API what the biz type allows. While the API is away, what it said last holds, and the
+// default where it never said anything.
 func (d *Door) allowed(ctx context.Context, bizType string) error {
 	d.mu.Lock()
 	known, ok := d.settings[bizType]
 	d.mu.Unlock()
 	if !ok || time.Since(known.read) > settingFor {
-		on, err := d.api.DirectSignals(ctx, bizType)
+		asking, cancel := context.WithTimeout(ctx, askFor)
+		defer cancel()
+		on, err := d.api.DirectSignals(asking, bizType)
 		switch {
 		case err == nil:
-			known = setting{on: on, read: time.Now()}
-			d.mu.Lock()
-			d.settings[bizType] = known
-			d.mu.Unlock()
-		case !ok:
+			known.on = on
+		case errors.Is(err, sequence.ErrNotFound):
 			return err
+		case !ok:
+			known.on = true // as it is where nobody said otherwise
 		}
+		known.read = time.Now()
+		d.mu.Lock()
+		d.settings[bizType] = known
+		d.mu.Unlock()
 	}
 	if !known.on {
 		return ErrOff

@@ -23,20 +23,23 @@ import (
 const (
 	// maxConns bounds the connections to one data source: the business's own traffic comes first.
 	maxConns = 4
+	// maxQuestions bounds the HTTP questions under way.
+	maxQuestions = 16
 	// maxAnswer is the longest HTTP answer that is read, in bytes.
 	maxAnswer = 64 << 10
 )
 
 // Prober asks. It is safe for concurrent use.
 type Prober struct {
-	sources map[string]*sql.DB
+	sources map[string]source
 	http    *http.Client
+	places  chan struct{} // of HTTP questions under way
 }
 
 // New prepares a connection pool for each data source, by name; it does not connect. An error names
 // the source, never its password.
 func New(dsns map[string]string) (*Prober, error) {
-	p := &Prober{sources: map[string]*sql.DB{}, http: &http.Client{CheckRedirect: noRedirect}}
+	p := &Prober{sources: map[string]source{}, http: &http.Client{CheckRedirect: noRedirect}, places: make(chan struct{}, maxQuestions)}
 	for name, dsn := range dsns {
 		db, err := sql.Open("mysql", dsn)
 		if err != nil {
@@ -44,9 +47,15 @@ func New(dsns map[string]string) (*Prober, error) {
 		}
 		db.SetMaxOpenConns(maxConns)
 		db.SetMaxIdleConns(maxConns)
-		p.sources[name] = db
+		p.sources[name] = source{db: db, places: make(chan struct{}, maxConns)}
 	}
 	return p, nil
+}
+
+// source is a data source, and its connections in use.
+type source struct {
+	db     *sql.DB
+	places chan struct{}
 }
 
 // noRedirect takes a redirect for what it is: no answer.
@@ -55,29 +64,44 @@ func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastRe
 // Close ends the connections.
 func (p *Prober) Close() error {
 	var errs []error
-	for _, db := range p.sources {
-		errs = append(errs, db.Close())
+	for _, s := range p.sources {
+		errs = append(errs, s.db.Close())
 	}
 	return errors.Join(errs...)
 }
 
-// Ask reports whether the business holds the number. An error is no answer.
+// Ask reports whether the business holds the number. An error is no answer. The time for an answer begins
+// when it is the question's turn: many numbers that ask at once are not taken for a slow business.
 func (p *Prober) Ask(ctx context.Context, how sequence.Probe, ticket sequence.Ticket) (inUse bool, err error) {
+	if how.URL == "" {
+		return p.askSQL(ctx, how, ticket)
+	}
+	select {
+	case p.places <- struct{}{}:
+	case <-ctx.Done():
+		return false, fmt.Errorf("probe %s: %w", ticket, ctx.Err())
+	}
+	defer func() { <-p.places }()
 	ctx, cancel := context.WithTimeout(ctx, how.Timeout)
 	defer cancel()
-	if how.URL != "" {
-		return p.askHTTP(ctx, how.URL, ticket)
-	}
-	return p.askSQL(ctx, how, ticket)
+	return p.askHTTP(ctx, how.URL, ticket)
 }
 
 // askSQL asks in a transaction that can change nothing.
 func (p *Prober) askSQL(ctx context.Context, how sequence.Probe, ticket sequence.Ticket) (inUse bool, err error) {
-	db, ok := p.sources[how.DSN]
+	s, ok := p.sources[how.DSN]
 	if !ok {
 		return false, fmt.Errorf("probe %s: the worker knows no data source %q: add it to LACUNA_PROBE_DSNS", ticket, how.DSN)
 	}
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	select {
+	case s.places <- struct{}{}:
+	case <-ctx.Done():
+		return false, fmt.Errorf("probe %s on %s: %w", ticket, how.DSN, ctx.Err())
+	}
+	defer func() { <-s.places }()
+	ctx, cancel := context.WithTimeout(ctx, how.Timeout)
+	defer cancel()
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return false, fmt.Errorf("probe %s on %s: %w", ticket, how.DSN, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,6 +46,18 @@ func TestAskBySQL(t *testing.T) {
 		bad.Query = "DELETE FROM orders WHERE number = ?"
 		_, err := p.Ask(t.Context(), bad, ticket)
 		require.ErrorContains(t, err, "READ ONLY")
+	})
+	t.Run("gives each of many that ask at once its time", func(t *testing.T) {
+		slow := how
+		slow.Query, slow.Timeout = "SELECT SLEEP(0.05) FROM orders WHERE number = ?", time.Second
+		var all sync.WaitGroup
+		for range 120 { // a second and a half with four connections
+			all.Go(func() {
+				_, err := p.Ask(t.Context(), slow, ticket)
+				require.NoError(t, err)
+			})
+		}
+		all.Wait()
 	})
 	t.Run("without an answer it is an error, not a no", func(t *testing.T) {
 		for name, how := range map[string]sequence.Probe{
