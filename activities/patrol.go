@@ -44,6 +44,7 @@ type PatrolLedger interface {
 	Overdue(ctx context.Context, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error)
 	BizTypes(ctx context.Context) ([]sequence.BizType, error)
 	PurgeKeys(ctx context.Context, limit int) (int, error)
+	Now(ctx context.Context) (time.Time, error)
 	RetimeDue(ctx context.Context) ([]sequence.BizType, error)
 	Waiting(ctx context.Context, bizType string, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error)
 	Retimed(ctx context.Context, bizType string, revision int64) error
@@ -155,12 +156,16 @@ func (p *Patrol) recoverIssuer(ctx context.Context, issuer sequence.Issuer) (num
 const (
 	maxClosed        = 4 * compensationSize
 	compensationSize = 2_000
+	// nudgeTime is when a round wakes no further page: what it found closed must be told in time.
+	nudgeTime = 45 * time.Second
 )
 
 // NudgeResult counts what a round woke.
 type NudgeResult struct {
 	// Woken runs, or started because they were missing.
 	Woken int `json:"woken"`
+	// Failed could not be woken; the next round tries again.
+	Failed int `json:"failed,omitempty"`
 	// Finished was how many rows an earlier version saw to by itself.
 	Finished int `json:"finished,omitempty"`
 	// Closed are the numbers whose runs have closed all the same: somebody terminated them, or they were
@@ -171,23 +176,28 @@ type NudgeResult struct {
 // Nudge wakes the run of every number whose deadline has passed and whose run has not seen to it.
 // Those whose run has closed it only finds.
 func (p *Patrol) Nudge(ctx context.Context) (NudgeResult, error) {
+	defer beat(ctx)()
 	var result NudgeResult
 	var closed []sequence.Number
+	end := time.Now().Add(nudgeTime)
 	for _, state := range []sequence.State{sequence.Allocated, sequence.Abandoned} {
 		var after sequence.Number
 		for range patrolPages {
-			activity.RecordHeartbeat(ctx)
 			overdue, err := p.ledger.Overdue(ctx, state, after, patrolBatch)
 			if err != nil {
 				return result, ledgerAway(err)
 			}
-			found, err := p.nudge(ctx, overdue)
-			result.Woken += len(overdue) - len(found)
-			closed = append(closed, found...)
-			if err != nil {
+			found, failed, err := p.nudge(ctx, overdue)
+			if err != nil && failed == len(overdue) && len(closed) == 0 { // Temporal is away
 				return result, err
 			}
-			if len(overdue) < patrolBatch || len(closed) >= maxClosed {
+			if err != nil {
+				p.log.WarnContext(ctx, "numbers could not be woken; the next round tries again", "numbers", failed, "error", err)
+			}
+			result.Woken += len(overdue) - len(found) - failed
+			result.Failed += failed
+			closed = append(closed, found...)
+			if len(overdue) < patrolBatch || len(closed) >= maxClosed || failed == len(overdue) || time.Now().After(end) {
 				break
 			}
 			after = overdue[len(overdue)-1]
@@ -200,22 +210,24 @@ func (p *Patrol) Nudge(ctx context.Context) (NudgeResult, error) {
 	return result, nil
 }
 
-// nudge wakes one page, a few at a time, and gives those whose run has closed.
-func (p *Patrol) nudge(ctx context.Context, numbers []sequence.Number) (closed []sequence.Number, err error) {
+// nudge wakes one page, a few at a time, and gives those whose run has closed. One that cannot be woken keeps
+// no other from being; err is one of those.
+func (p *Patrol) nudge(ctx context.Context, numbers []sequence.Number) (closed []sequence.Number, failed int, err error) {
 	var mu sync.Mutex
-	err = atOnce(nudgesAtOnce, numbers, func(n sequence.Number) error {
-		open, err := p.runs.Check(ctx, n)
-		if err != nil {
-			return fmt.Errorf("wake %s: %w", n.Ticket(), err)
-		}
-		if !open {
-			mu.Lock()
-			defer mu.Unlock()
+	_ = atOnce(nudgesAtOnce, numbers, func(n sequence.Number) error {
+		open, checkErr := p.runs.Check(ctx, n)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case checkErr != nil:
+			failed++
+			err = fmt.Errorf("wake %s: %w", n.Ticket(), checkErr)
+		case !open:
 			closed = append(closed, n)
 		}
 		return nil
 	})
-	return closed, err
+	return closed, failed, err
 }
 
 // batched sorts numbers into batches of one biz type, at most compensationSize each and maxClosed together.

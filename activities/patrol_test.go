@@ -23,6 +23,7 @@ type beat struct {
 	held    map[string][]sequence.Number
 	overdue map[sequence.State][]sequence.Number
 	checked map[string]int
+	stuck   string          // a number whose run cannot be woken
 	closed  map[string]bool // numbers whose runs have closed
 	retime  bool            // the settings of ORDER were changed
 	pushed  map[string]int
@@ -120,6 +121,9 @@ func (b *beat) Check(_ context.Context, n sequence.Number) (bool, error) {
 	if b.away {
 		return false, errors.New("connection refused")
 	}
+	if n.SeqNo == b.stuck {
+		return false, errors.New("exceeded the limit of signals")
+	}
 	b.checked[n.SeqNo]++
 	return !b.closed[n.SeqNo] && !b.closed["all"], nil
 }
@@ -128,11 +132,13 @@ func (b *beat) Commands(context.Context, sequence.Number) ([]activities.ToldComm
 	return nil, errors.New("the patrol reads no histories")
 }
 
+func (b *beat) Now(context.Context) (time.Time, error) { return issued, nil }
+
 func (b *beat) RetimeDue(context.Context) ([]sequence.BizType, error) {
 	if !b.retime {
 		return nil, nil
 	}
-	return []sequence.BizType{{Name: "ORDER", Revision: 7}}, nil
+	return []sequence.BizType{{Name: "ORDER", Revision: 7, ConfirmTimeout: time.Hour, SafetyWindow: time.Hour}}, nil
 }
 
 func (b *beat) Waiting(ctx context.Context, _ string, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error) {
@@ -211,6 +217,16 @@ func TestPatrol(t *testing.T) {
 		require.ElementsMatch(t, []string{"ORDER~A-1~1", "ORDER~A-3~1"}, result.Closed[0].Tickets)
 		require.Equal(t, activities.Numbers{BizType: "BILL", Tickets: []string{"BILL~B-2~1"}}, result.Closed[1])
 	})
+	t.Run("is kept from nothing by one that cannot be woken", func(t *testing.T) {
+		b := &beat{overdue: map[sequence.State][]sequence.Number{sequence.Allocated: numbers("A", 3), sequence.Abandoned: numbers("B", 2)}, closed: map[string]bool{"A-1": true, "B-1": true}, stuck: "A-2"}
+		value, err := setup(b).ExecuteActivity(activities.NudgeName)
+		require.NoError(t, err)
+		var result activities.NudgeResult
+		require.NoError(t, value.Get(&result))
+		require.Equal(t, 2, result.Woken)
+		require.Equal(t, 1, result.Failed)
+		require.Len(t, result.Closed[0].Tickets, 2)
+	})
 	t.Run("hands no more on at a time than fits", func(t *testing.T) {
 		b := &beat{overdue: map[sequence.State][]sequence.Number{sequence.Allocated: numbers("A", 5000), sequence.Abandoned: numbers("B", 5000)}, closed: map[string]bool{"all": true}}
 		value, err := setup(b).ExecuteActivity(activities.NudgeName)
@@ -224,11 +240,15 @@ func TestPatrol(t *testing.T) {
 	})
 	t.Run("retimes the waiting numbers of a changed biz type", func(t *testing.T) {
 		b := &beat{retime: true, overdue: map[sequence.State][]sequence.Number{sequence.Allocated: numbers("A", 1100), sequence.Abandoned: numbers("B", 3)}}
+		b.overdue[sequence.Allocated][7].Deadline = issued.Add(time.Hour) // right already
+		for i := range b.overdue[sequence.Abandoned] {
+			b.overdue[sequence.Abandoned][i].State, b.overdue[sequence.Abandoned][i].AbandonedTime = sequence.Abandoned, issued
+		}
 		value, err := setup(b).ExecuteActivity(activities.RetimeName)
 		require.NoError(t, err)
 		var result activities.RetimeResult
 		require.NoError(t, value.Get(&result))
-		require.Equal(t, 1103, result.Numbers)
+		require.Equal(t, 1102, result.Numbers)
 		require.False(t, b.retime)
 	})
 	t.Run("pushes what has been free for a while, and moves its check after that", func(t *testing.T) {

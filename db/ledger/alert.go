@@ -30,6 +30,13 @@ type Untold struct {
 	upTo    int64    // the id of the newest
 }
 
+// settleAfter is how old something is before it is told: transactions that began before it have ended by
+// then, so that an id below upTo does not appear later. A transaction of the ledger waits 2 s for a lock.
+const settleAfter = 5 * time.Second
+
+// toldBatch is how many rows one statement marks as told: it holds their locks, which a rescue waits for.
+const toldBatch = 500
+
 // Sample is one number of an alert.
 type Sample struct {
 	Ticket  sequence.Ticket
@@ -41,9 +48,9 @@ type Sample struct {
 }
 
 // alertTables are where the kinds stand, and what a sample of them is.
-var alertTables = map[AlertKind]struct{ table, sample string }{
-	AlertDeadLetter: {"t_seq_issue_dead", "seq_no, life, batch_id, biz_key, cause, dead_reason, dead_time"},
-	AlertConflict: {"t_seq_conflict", `seq_no, asked_life, COALESCE((SELECT batch_id FROM t_seq_issue_log n WHERE n.biz_type = a.biz_type AND n.seq_no = a.seq_no), ''),
+var alertTables = map[AlertKind]struct{ table, index, time, sample string }{
+	AlertDeadLetter: {"t_seq_issue_dead", "idx_dead_alerted", "dead_time", "seq_no, life, batch_id, biz_key, cause, dead_reason, dead_time"},
+	AlertConflict: {"t_seq_conflict", "idx_conflict_alerted", "detected_time", `seq_no, asked_life, COALESCE((SELECT batch_id FROM t_seq_issue_log n WHERE n.biz_type = a.biz_type AND n.seq_no = a.seq_no), ''),
 		asked_biz_key, '', CONCAT('held by ', biz_type, '~', seq_no, '~', current_life, IF(current_biz_key = '', '', CONCAT(' for ', current_biz_key))), detected_time`},
 }
 
@@ -67,9 +74,11 @@ func (l *Ledger) Untold(ctx context.Context, samples int) ([]Untold, error) {
 }
 
 func (l *Ledger) untold(ctx context.Context, kind AlertKind) ([]Untold, error) {
-	rows, err := l.db.QueryContext(ctx, `SELECT biz_type, COUNT(*), MAX(id) FROM `+alertTables[kind].table+` a FORCE INDEX (idx_`+indexOf(kind)+`_alerted)
-		WHERE alerted_time IS NULL AND NOT EXISTS (SELECT 1 FROM t_seq_alert t WHERE t.kind = ? AND t.biz_type = a.biz_type AND t.next_time > UTC_TIMESTAMP(6))
-		GROUP BY biz_type`, string(kind))
+	of := alertTables[kind]
+	rows, err := l.db.QueryContext(ctx, `SELECT biz_type, COUNT(*), MAX(id) FROM `+of.table+` a FORCE INDEX (`+of.index+`)
+		WHERE alerted_time IS NULL AND `+of.time+` < UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND
+		AND NOT EXISTS (SELECT 1 FROM t_seq_alert t WHERE t.kind = ? AND t.biz_type = a.biz_type AND t.next_time > UTC_TIMESTAMP(6))
+		GROUP BY biz_type`, settleAfter.Microseconds(), string(kind))
 	if err != nil {
 		return nil, err
 	}
@@ -85,16 +94,9 @@ func (l *Ledger) untold(ctx context.Context, kind AlertKind) ([]Untold, error) {
 	return all, rows.Err()
 }
 
-func indexOf(kind AlertKind) string {
-	if kind == AlertConflict {
-		return "conflict"
-	}
-	return "dead"
-}
-
 func (l *Ledger) alertSamples(ctx context.Context, u Untold, most int) ([]Sample, error) {
 	of := alertTables[u.Kind]
-	rows, err := l.db.QueryContext(ctx, "SELECT "+of.sample+" FROM "+of.table+" a WHERE alerted_time IS NULL AND biz_type = ? ORDER BY id LIMIT ?", u.BizType, most)
+	rows, err := l.db.QueryContext(ctx, "SELECT "+of.sample+" FROM "+of.table+" a FORCE INDEX ("+of.index+") WHERE alerted_time IS NULL AND biz_type = ? ORDER BY id LIMIT ?", u.BizType, most)
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +129,14 @@ func (l *Ledger) ClaimAlert(ctx context.Context, u Untold, lasts time.Duration) 
 
 // Told says that people were told of it.
 func (l *Ledger) Told(ctx context.Context, u Untold) error {
-	_, err := l.exec(ctx, "UPDATE "+alertTables[u.Kind].table+" SET alerted_time = UTC_TIMESTAMP(6) WHERE alerted_time IS NULL AND biz_type = ? AND id <= ?", u.BizType, u.upTo)
-	return classify(fmt.Sprintf("mark an alert of %s as sent", u.BizType), err)
+	of := alertTables[u.Kind]
+	for {
+		n, err := l.exec(ctx, "UPDATE "+of.table+" SET alerted_time = UTC_TIMESTAMP(6) WHERE alerted_time IS NULL AND biz_type = ? AND id <= ? ORDER BY id LIMIT ?",
+			u.BizType, u.upTo, toldBatch)
+		if err != nil || n < toldBatch {
+			return classify(fmt.Sprintf("mark an alert of %s as sent", u.BizType), err)
+		}
+	}
 }
 
 // NotTold says that people could not be told, and when to try again.

@@ -160,8 +160,20 @@ func (a *application) note(was sequence.Number, c sequence.Command, d sequence.D
 	}
 	a.events = append(a.events, *d.Event)
 	if was.State == sequence.Dead {
-		a.handled = append(a.handled, handled{key: keyOf(c.Ticket), by: d.Event.Actor, resolution: d.Outcome})
+		a.handle(keyOf(c.Ticket), d.Event.Actor, d.Outcome)
 	}
+}
+
+// handle resolves a dead letter: one of this very batch, or one that stands in the table.
+func (a *application) handle(k key, by string, resolution sequence.Outcome) {
+	for i := range a.deaths {
+		d := &a.deaths[i]
+		if d.resolution == 0 && k == (key{d.number.BizType, d.number.SeqNo}) {
+			d.by, d.resolution = by, resolution
+			return
+		}
+	}
+	a.handled = append(a.handled, handled{key: k, by: by, resolution: resolution})
 }
 
 func (a *application) writeNotes(tx *sql.Tx, now time.Time) error {
@@ -171,10 +183,10 @@ func (a *application) writeNotes(tx *sql.Tx, now time.Time) error {
 	if err := insertConflicts(a.ctx, tx, a.conflicts, now); err != nil {
 		return err
 	}
-	if err := insertDeaths(a.ctx, tx, a.deaths, now); err != nil {
+	if err := handleDeaths(a.ctx, tx, a.handled, now); err != nil { // of the letters before this batch's own
 		return err
 	}
-	if err := handleDeaths(a.ctx, tx, a.handled, now); err != nil {
+	if err := insertDeaths(a.ctx, tx, a.deaths, now); err != nil {
 		return err
 	}
 	return insertEvents(a.ctx, tx, a.events, now)

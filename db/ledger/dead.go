@@ -33,6 +33,9 @@ type death struct {
 	number sequence.Number // before it
 	cause  sequence.DeadCause
 	reason string
+	// by and resolution: it leaves that state in the same batch; zero where it does not.
+	by         string
+	resolution sequence.Outcome
 }
 
 // handled is a dead number that leaves that state.
@@ -45,8 +48,8 @@ type handled struct {
 const (
 	deadColumns = `biz_type, period, seq_no, value, life, replays, batch_id, status, tracked, biz_key, issued_time, abandoned_time,
 		retry_times, version, cause, dead_reason, dead_time`
-	insertDead = `INSERT INTO t_seq_issue_dead (` + deadColumns + `) VALUES `
-	handleDead = `UPDATE t_seq_issue_dead SET resolution = ?, handled_by = ?, handled_time = ? WHERE biz_type = ? AND resolution = '' AND seq_no IN (`
+	insertDead = `INSERT INTO t_seq_issue_dead (` + deadColumns + `, resolution, handled_by, handled_time) VALUES `
+	handleDead = `UPDATE t_seq_issue_dead FORCE INDEX (idx_dead_number) SET resolution = ?, handled_by = ?, handled_time = ? WHERE biz_type = ? AND resolution = '' AND seq_no IN (`
 	// What was requeued in the same life before.
 	fromRequeued = ` FROM t_seq_issue_dead r FORCE INDEX (idx_dead_number)
 		WHERE r.biz_type = d.biz_type AND r.seq_no = d.seq_no AND r.life = d.life AND r.id < d.id AND r.resolution = 'REQUEUED'`
@@ -59,13 +62,18 @@ func insertDeaths(ctx context.Context, tx *sql.Tx, deaths []death, now time.Time
 	if len(deaths) == 0 {
 		return nil
 	}
-	args := make([]any, 0, 17*len(deaths))
+	args := make([]any, 0, 20*len(deaths))
 	for _, d := range deaths {
 		n := d.number
 		args = append(args, n.BizType, n.Period, n.SeqNo, n.Value, n.Life, n.Replays, n.BatchID, n.State, n.Tracked, n.BizKey,
 			null(n.IssuedTime), null(n.AbandonedTime), n.RetryTimes, n.Version, d.cause.String(), d.reason, now)
+		if d.resolution == 0 {
+			args = append(args, "", "", nil)
+		} else {
+			args = append(args, d.resolution.String(), d.by, now)
+		}
 	}
-	query := insertDead + strings.TrimSuffix(strings.Repeat("("+placeholders(17)+"),", len(deaths)), ",")
+	query := insertDead + strings.TrimSuffix(strings.Repeat("("+placeholders(20)+"),", len(deaths)), ",")
 	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
 		return fmt.Errorf("write %d dead letters: %w", len(deaths), err)
 	}

@@ -88,6 +88,22 @@ func TestDeadLetters(t *testing.T) {
 	}, told)
 }
 
+// Joined callers may ask for several steps of one number in one transaction.
+func TestDeadLettersOfOneBatch(t *testing.T) {
+	b := setup(t)
+	dead := b.bury(t, sequence.CausePoolAway, b.issue(t, "batch-1", 1))
+	bury := commands(sequence.Bury, dead, 0)[0]
+	bury.Cause, bury.Reason = sequence.CausePoolAway, "again"
+	requeue := acts(sequence.Requeue, dead)[0]
+	decisions, err := b.Apply(t.Context(), []sequence.Command{requeue, bury, requeue, bury})
+	require.NoError(t, err)
+	require.Equal(t, sequence.Dead, decisions[3].Number.State)
+	require.Equal(t, 2, b.count(t, "SELECT COUNT(*) FROM t_seq_issue_dead WHERE resolution = 'REQUEUED' AND handled_by = 'mia'"))
+	require.Equal(t, 1, b.count(t, "SELECT COUNT(*) FROM t_seq_issue_dead WHERE resolution = ''"), "a dead number has one open letter")
+	b.apply(t, sequence.OutcomeRequeued, requeue)
+	require.Zero(t, b.count(t, "SELECT COUNT(*) FROM t_seq_issue_dead WHERE resolution = ''"))
+}
+
 func TestTakenNumbersAreNotOverdue(t *testing.T) {
 	b := setup(t)
 	numbers := b.issue(t, "batch-1", 3)

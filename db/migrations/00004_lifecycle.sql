@@ -43,7 +43,7 @@ CREATE TABLE t_seq_issue_dead (
   PRIMARY KEY (id),
   KEY idx_dead_open (resolution, id),
   KEY idx_dead_number (biz_type, seq_no, id),
-  KEY idx_dead_alerted (alerted_time, id)
+  KEY idx_dead_alerted (alerted_time, biz_type, id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 -- What was out of the ordinary in a number's lives, and what operators did. Append-only.
@@ -73,7 +73,7 @@ CREATE TABLE t_seq_alert (
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 -- Conflicts of before count as alerted.
-ALTER TABLE t_seq_conflict ADD COLUMN alerted_time DATETIME(6) NULL, ADD KEY idx_conflict_alerted (alerted_time, id);
+ALTER TABLE t_seq_conflict ADD COLUMN alerted_time DATETIME(6) NULL, ADD KEY idx_conflict_alerted (alerted_time, biz_type, id);
 UPDATE t_seq_conflict SET alerted_time = detected_time;
 
 -- +goose Down

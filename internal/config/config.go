@@ -42,7 +42,7 @@ type Starter struct {
 	Process
 	Listen        string        `name:"listen" env:"LACUNA_LISTEN" default:":8080" help:"Where the API listens."`
 	OpsListen     string        `name:"ops-listen" env:"LACUNA_OPS_LISTEN" default:":8081" help:"Where health and metrics are served."`
-	Lease         time.Duration `name:"lease" env:"LACUNA_LEASE" default:"15s" help:"How long this process may hand out numbers after the ledger last heard of it; at least 2s."`
+	Lease         time.Duration `name:"lease" env:"LACUNA_LEASE" default:"15s" help:"How long this process may hand out numbers after the ledger last heard of it; 2s to 15s."`
 	TemporalUIURL string        `name:"temporal-ui-url" env:"LACUNA_TEMPORAL_UI_URL" placeholder:"http://host:port" help:"The Temporal UI, for links to the runs of numbers."`
 }
 
@@ -89,8 +89,8 @@ func (p Process) Validate() error {
 // Validate reports all faults, joined.
 func (s Starter) Validate() error {
 	var lease error
-	if s.Lease < 2*time.Second {
-		lease = fault("LACUNA_LEASE", "%s is below 2s", s.Lease)
+	if s.Lease < 2*time.Second || s.Lease > 15*time.Second { // the patience of runs and of the patrol is made for that
+		lease = fault("LACUNA_LEASE", "%s is not from 2s to 15s", s.Lease)
 	}
 	return errors.Join(s.Servers.Validate(), s.Process.Validate(), lease, validateAddress("LACUNA_LISTEN", s.Listen),
 		validateAddress("LACUNA_OPS_LISTEN", s.OpsListen), validateURL("LACUNA_TEMPORAL_UI_URL", s.TemporalUIURL, false, "http", "https"))
