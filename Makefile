@@ -6,7 +6,7 @@ GOTOOL := go tool -modfile=tools/go.mod
 
 .PHONY: help
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build the programs into bin/
@@ -58,3 +58,11 @@ bench: ## Measure rates and ratios
 .PHONY: soak
 soak: ## The stories of e2e in full: 100 kills, 100 restarts, 200 freezes, outages, dead letters, races (an hour)
 	LACUNA_SOAK=1 go test ./e2e -v -run 'Kills|Restarts|Frozen|Outages|Rolling|WindowOutlives|DeadLetters|Races' -timeout 3h
+
+.PHONY: soak-versions
+soak-versions: ## An older worker beside this one (OLD=commit)
+	@test -n "$(OLD)" || (echo "say which: make soak-versions OLD=<commit>" && false)
+	rm -rf .dev/old && git worktree prune && git worktree add -f .dev/old/src $(OLD)
+	cd .dev/old/src && go build -o ../bin/ ./worker
+	git worktree remove --force .dev/old/src
+	LACUNA_OLD_PROGRAMS=$(CURDIR)/.dev/old/bin go test ./e2e -v -run SideBySide -timeout 20m
