@@ -174,6 +174,24 @@ func TestDeadLettersAndTheWayBack(t *testing.T) {
 	require.Equal(t, []string{"lacuna ISSUED", "<nil> ABANDONED", "lacuna DEAD", "mia REQUEUED", "lacuna DEAD", "mia REQUEUED"}, told)
 }
 
+// Where callers may use a number and not say so, silence is left to a person.
+func TestSilenceThatIsLeftToAPerson(t *testing.T) {
+	s := newStack(t)
+	s.put(t, `{"name":"SHY","format":"Y-{seq:6}","confirmTimeout":"1s","safetyWindow":"1s","durableIssue":true,"onTimeout":"ON_TIMEOUT_DEAD_LETTER"}`)
+	used, usedNo := s.next(t, "SHY")
+	unused, unusedNo := s.next(t, "SHY")
+	for _, seqNo := range []string{usedNo, unusedNo} {
+		require.Equal(t, sequence.ReasonNotConfirmed, s.awaitState(t, "SHY", seqNo, sequence.Dead).Reason)
+	}
+	counts := s.operate(t, "ListDeadLetters", `{}`)["counts"]
+	require.Equal(t, []any{map[string]any{"bizType": "SHY", "cause": "DEAD_CAUSE_NOT_CONFIRMED", "count": "2"}}, counts)
+	require.Equal(t, "OUTCOME_RESCUED", s.settle(t, "Confirm", used))
+	s.operate(t, "RequeueDeadLetters", `{"filter":{"tickets":["`+unused+`"]},"actor":"mia","reason":"nobody has it"}`)
+	require.Equal(t, sequence.Abandoned, s.row(t, "SHY", unusedNo).State, "through a full window first")
+	s.awaitState(t, "SHY", unusedNo, sequence.Replayable)
+	s.closure(t)
+}
+
 func mustTicket(t *testing.T, text string) sequence.Ticket {
 	t.Helper()
 	ticket, err := sequence.ParseTicket(text)

@@ -62,7 +62,7 @@ func TestHistoriesOfBatches(t *testing.T) {
 	var round workflows.PatrolResult
 	require.NoError(t, run.Get(t.Context(), &round))
 	require.Equal(t, 1, round.Nudged.Woken)
-	compensation := "compensation-" + run.GetRunID() + "-0"
+	compensation := "compensation-ORDER-" + run.GetRunID() + "-0"
 	var result workflows.CompensationResult
 	require.NoError(t, c.GetWorkflow(t.Context(), compensation, "").Get(t.Context(), &result), "it outlives the round that started it")
 	require.Equal(t, workflows.CompensationResult{Replayed: 1, Dead: 2}, result)

@@ -63,7 +63,7 @@ func compensate(ctx workflow.Context, batches []activities.Numbers) error {
 	var errs []error
 	for i, batch := range batches {
 		childCtx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-			WorkflowID:            fmt.Sprintf("%s-%s-%d", compensationPrefix, workflow.GetInfo(ctx).WorkflowExecution.RunID, i),
+			WorkflowID:            fmt.Sprintf("%s-%s-%s-%d", compensationPrefix, batch.BizType, workflow.GetInfo(ctx).WorkflowExecution.RunID, i),
 			TaskQueue:             PatrolTaskQueue,
 			ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 			StaticSummary:         fmt.Sprintf("%s, %d numbers from %s", batch.BizType, len(batch.Tickets), batch.Tickets[0]),

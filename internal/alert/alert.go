@@ -146,9 +146,9 @@ func (s *Sender) runURL(ticket string) string {
 
 // Text says an alert in a few lines.
 func (a Alert) Text() string {
-	text := fmt.Sprintf("Lacuna: %d dead letters of %s need a person", a.Count, a.BizType)
+	text := fmt.Sprintf("Lacuna: dead letters of %s that need a person: %d", a.BizType, a.Count)
 	if a.Kind == ledger.AlertConflict {
-		text = fmt.Sprintf("Lacuna: %d conflicts of %s: two holders met at one number", a.Count, a.BizType)
+		text = fmt.Sprintf("Lacuna: numbers of %s at which two holders met: %d", a.BizType, a.Count)
 	}
 	for _, n := range a.Numbers {
 		text += fmt.Sprintf("\nbiz_type %s, seq_no %s, batch_id %s, ticket %s: ", n.BizType, n.SeqNo, n.BatchID, n.Ticket)

@@ -187,7 +187,7 @@ func TestWebhooks(t *testing.T) {
 		return alert.Webhook{URL: server.URL + "/secret", Format: format}.Send(t.Context(), a)
 	}
 	text := func(of any) {
-		for _, part := range []string{"7 dead letters of ORDER", "biz_type ORDER, seq_no A-000001, batch_id seg-1, ticket ORDER~A-000001~1", "POOL_AWAY: connection refused", "http://ui/run", "and 6 more"} {
+		for _, part := range []string{"dead letters of ORDER that need a person: 7", "biz_type ORDER, seq_no A-000001, batch_id seg-1, ticket ORDER~A-000001~1", "POOL_AWAY: connection refused", "http://ui/run", "and 6 more"} {
 			require.Contains(t, of, part)
 		}
 	}
