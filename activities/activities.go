@@ -135,17 +135,17 @@ func (a *Activities) Settle(ctx context.Context, in SettleInput) (SettleResult, 
 	for _, d := range decisions[:len(decisions)-1] {
 		result.Commands = append(result.Commands, d.Outcome)
 		if d.Outcome == sequence.OutcomeRescued {
-			a.forget(ctx, d)
+			forget(ctx, a.pool, a.log, []sequence.PoolEntry{d.Pool})
 		}
 	}
 	return result, nil
 }
 
-// forget takes a rescued number out of the pool. It only saves a claim that would find the row
-// confirmed, so a failure is no failure of the command.
-func (a *Activities) forget(ctx context.Context, d sequence.Decision) {
-	if err := a.pool.Remove(ctx, []sequence.PoolEntry{d.Pool}); err != nil {
-		a.log.DebugContext(ctx, "a rescued number may still be in the pool", "ticket", d.Number.Ticket().String(), "error", err)
+// forget takes numbers out of the pool that are not free any more. It only saves a claim that would find
+// that out, so a failure is none.
+func forget(ctx context.Context, pool Pool, log *slog.Logger, entries []sequence.PoolEntry) {
+	if err := pool.Remove(ctx, entries); err != nil {
+		log.DebugContext(ctx, "numbers that are not free any more may still be in the pool", "count", len(entries), "error", err)
 	}
 }
 

@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -171,7 +170,8 @@ func (c *Compensation) carryOutTold(ctx context.Context, numbers []sequence.Numb
 			rescued = append(rescued, d.Pool)
 		}
 	}
-	return c.forget(ctx, rescued)
+	forget(ctx, c.pool, c.log, rescued)
+	return nil
 }
 
 // ManyResult says what became of each number in a batch.
@@ -327,7 +327,8 @@ func (c *Compensation) BuryMany(ctx context.Context, in BuryManyInput) (ManyResu
 			result.Others++
 		}
 	}
-	return result, c.forget(ctx, dead)
+	forget(ctx, c.pool, c.log, dead)
+	return result, nil
 }
 
 // apply asks the same of many numbers.
@@ -344,15 +345,6 @@ func (c *Compensation) apply(ctx context.Context, tickets []sequence.Ticket, lik
 	return decisions, nil
 }
 
-// forget takes numbers out of the pool that are not free any more. It only saves a claim that would find
-// that out, so a failure is none.
-func (c *Compensation) forget(ctx context.Context, entries []sequence.PoolEntry) error {
-	if err := c.pool.Remove(ctx, entries); err != nil {
-		c.log.DebugContext(ctx, "numbers that are not free may still be in the pool", "count", len(entries), "error", err)
-	}
-	return nil
-}
-
 func parseTickets(texts []string) ([]sequence.Ticket, error) {
 	tickets := make([]sequence.Ticket, len(texts))
 	for i, text := range texts {
@@ -363,25 +355,4 @@ func parseTickets(texts []string) ([]sequence.Ticket, error) {
 		tickets[i] = t
 	}
 	return tickets, nil
-}
-
-// atOnce does something for all, at most so many at a time, and joins what went wrong.
-func atOnce[T any](most int, all []T, do func(T) error) error {
-	var mu sync.Mutex
-	var errs []error
-	places := make(chan struct{}, most)
-	var under sync.WaitGroup
-	for _, one := range all {
-		places <- struct{}{}
-		under.Go(func() {
-			defer func() { <-places }()
-			if err := do(one); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				errs = append(errs, err)
-			}
-		})
-	}
-	under.Wait()
-	return errors.Join(errs...)
 }

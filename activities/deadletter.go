@@ -36,7 +36,7 @@ func (a *Activities) DeadLetter(ctx context.Context, in DeadLetterInput) (DeadLe
 	}
 	d := decisions[0]
 	if d.Outcome == sequence.OutcomeDead {
-		a.forget(ctx, d)
+		forget(ctx, a.pool, a.log, []sequence.PoolEntry{d.Pool})
 	}
 	return DeadLetterResult{Outcome: d.Outcome, State: d.Number.State}, nil
 }

@@ -166,8 +166,6 @@ type NudgeResult struct {
 	Woken int `json:"woken"`
 	// Failed could not be woken; the next round tries again.
 	Failed int `json:"failed,omitempty"`
-	// Finished was how many rows an earlier version saw to by itself.
-	Finished int `json:"finished,omitempty"`
 	// Closed are the numbers whose runs have closed all the same: somebody terminated them, or they were
 	// dead letters and are requeued. They are Compensation's, a batch of one biz type each.
 	Closed []Numbers `json:"closed,omitempty"`
@@ -302,9 +300,7 @@ func (p *Patrol) repool(ctx context.Context, free []sequence.Number) error {
 			retired = append(retired, d.Pool)
 		}
 	}
-	if err := p.pool.Remove(ctx, retired); err != nil { // a claim would find the row retired
-		p.log.DebugContext(ctx, "retired numbers may still be in the pool", "count", len(retired), "error", err)
-	}
+	forget(ctx, p.pool, p.log, retired)
 	return nil
 }
 

@@ -3,11 +3,8 @@ package e2e
 import (
 	"testing"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/lacuna-seq/lacuna/internal/testkit"
@@ -60,7 +57,7 @@ func TestOperatorsHands(t *testing.T) {
 		require.NoError(t, s.client.CancelWorkflow(t.Context(), ticket, ""))
 		s.awaitState(t, "HANDS", seqNo, sequence.Dead)
 		testkit.Eventually(t, func() bool { return status(ticket) == enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED }, "the run does not close")
-		s.reset(t, ticket)
+		testkit.Reset(t, s.client, ticket, testkit.FirstTask)
 		s.awaitState(t, "HANDS", seqNo, sequence.Replayable)
 		entries := s.timeline(t, ticket)
 		var actors []any
@@ -85,7 +82,7 @@ func TestOperatorsHands(t *testing.T) {
 		}, "it is not issued again")
 		testkit.Eventually(t, func() bool { return s.row(t, "HANDS", seqNo).Life == 2 }, "its life is not recorded")
 		before := s.row(t, "HANDS", seqNo)
-		s.reset(t, ticket)
+		testkit.Reset(t, s.client, ticket, testkit.FirstTask)
 		testkit.Eventually(t, func() bool { return status(ticket) == enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED }, "the reset run does not close")
 		require.Equal(t, before, s.row(t, "HANDS", seqNo))
 		require.Equal(t, "OUTCOME_CONFIRMED", s.settle(t, "Confirm", again))
@@ -105,24 +102,4 @@ func TestOperatorsHands(t *testing.T) {
 		require.NoError(t, schedule.Unpause(t.Context(), client.ScheduleUnpauseOptions{}))
 	})
 	s.closure(t)
-}
-
-// reset does what the button Reset of the Temporal UI does, to the first workflow task.
-func (s *stack) reset(t *testing.T, ticket string) {
-	t.Helper()
-	d, err := s.client.DescribeWorkflow(t.Context(), ticket, "")
-	require.NoError(t, err)
-	var task int64
-	for events := s.client.GetWorkflowHistory(t.Context(), ticket, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext() && task == 0; {
-		e, err := events.Next()
-		require.NoError(t, err)
-		if e.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
-			task = e.GetEventId()
-		}
-	}
-	_, err = s.client.ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
-		Namespace: client.DefaultNamespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: ticket, RunId: d.WorkflowExecution.RunID},
-		Reason: "Reset from the UI", RequestId: uuid.NewString(), WorkflowTaskFinishEventId: task,
-	})
-	require.NoError(t, err)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strconv"
 
 	"connectrpc.com/connect"
 
@@ -25,11 +24,8 @@ func (s *operatorService) ListConflicts(ctx context.Context, r *connect.Request[
 	if err != nil {
 		return nil, apiError(err)
 	}
-	response := &lacunav1.ListConflictsResponse{}
-	if len(conflicts) > size {
-		conflicts = conflicts[:size]
-		response.NextPageToken = strconv.FormatInt(conflicts[size-1].ID, 10)
-	}
+	conflicts, next := cutPage(conflicts, size, func(c ledger.Conflict) int64 { return c.ID })
+	response := &lacunav1.ListConflictsResponse{NextPageToken: next}
 	for _, c := range conflicts {
 		response.Conflicts = append(response.Conflicts, conflictMessage(c))
 	}

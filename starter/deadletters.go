@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,10 +13,8 @@ import (
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
-// Bounds of the operator's calls on dead letters, and of pages.
+// Bounds of the operator's calls on dead letters.
 const (
-	defaultPage  = 100
-	maxPage      = 1_000
 	defaultActs  = 1_000
 	maxActs      = 10_000
 	defaultRate  = 200
@@ -43,11 +40,8 @@ func (s *operatorService) ListDeadLetters(ctx context.Context, r *connect.Reques
 	if err != nil {
 		return nil, apiError(err)
 	}
-	response := &lacunav1.ListDeadLettersResponse{}
-	if len(letters) > size {
-		letters = letters[:size]
-		response.NextPageToken = strconv.FormatInt(letters[size-1].ID, 10)
-	}
+	letters, next := cutPage(letters, size, func(d ledger.DeadLetter) int64 { return d.ID })
+	response := &lacunav1.ListDeadLettersResponse{NextPageToken: next}
 	for _, d := range letters {
 		response.DeadLetters = append(response.DeadLetters, s.deadLetterMessage(d))
 	}
@@ -179,7 +173,7 @@ func (s *operatorService) deadLetterMessage(d ledger.DeadLetter) *lacunav1.DeadL
 	return &lacunav1.DeadLetter{
 		Ticket: n.Ticket().String(), BizType: n.BizType, SeqNo: n.SeqNo, BatchId: n.BatchID, BizKey: n.BizKey,
 		Cause: causeMessage(d.Cause), Reason: d.Reason, DeadTime: timeMessage(d.Time), StateBefore: stateMessage(n.State),
-		Retries: n.RetryTimes, Requeues: int32(d.Requeues), RunUrl: s.runs.of(n), //nolint:gosec // a count of rows
+		Retries: n.RetryTimes, Requeues: int32(d.Requeues), RunUrl: s.runs.Of(n.Ticket()), //nolint:gosec // a count of rows
 	}
 }
 
@@ -212,29 +206,4 @@ func filterOf(m *lacunav1.DeadLetterFilter) (ledger.DeadFilter, error) {
 		f.Tickets = append(f.Tickets, ticket)
 	}
 	return f, nil
-}
-
-// pageOf reads which page is asked for: how long it is, and after which id it begins.
-func pageOf(m interface {
-	GetPageSize() int32
-	GetPageToken() string
-}) (size int, after int64, err error) {
-	if m.GetPageToken() != "" {
-		if after, err = strconv.ParseInt(m.GetPageToken(), 10, 64); err != nil || after < 1 {
-			return 0, 0, sequence.Invalidf("pageToken", "is not one that an answer gave")
-		}
-	}
-	size, err = oneTo("pageSize", m.GetPageSize(), defaultPage, maxPage)
-	return size, after, err
-}
-
-// oneTo reads a bound whose 0 means its default.
-func oneTo(field string, asked int32, byDefault, most int) (int, error) {
-	if asked == 0 {
-		return byDefault, nil
-	}
-	if asked < 0 || int(asked) > most {
-		return 0, sequence.Invalidf(field, "%d is not from 1 to %d", asked, most)
-	}
-	return int(asked), nil
 }

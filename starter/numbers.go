@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net/url"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -44,19 +43,4 @@ func timeMessage(t time.Time) *timestamppb.Timestamp {
 		return nil
 	}
 	return timestamppb.New(t)
-}
-
-// runLinks makes links to the runs of numbers in the Temporal UI.
-type runLinks struct{ ui, namespace string }
-
-// of is the page of the run of the number's present life; empty without a UI or a run.
-func (l runLinks) of(n sequence.Number) string {
-	if l.ui == "" || n.Life == 0 {
-		return ""
-	}
-	page, err := url.JoinPath(l.ui, "namespaces", l.namespace, "workflows", n.Ticket().String())
-	if err != nil {
-		return ""
-	}
-	return page
 }

@@ -52,12 +52,3 @@ func TestTheAPISpeaksEveryRuleOfABizType(t *testing.T) {
 	again.TimeZone = b.TimeZone
 	require.Equal(t, b, again)
 }
-
-func TestRunLinks(t *testing.T) {
-	n := sequence.Number{BizType: "ORDER", SeqNo: "A-000001", Life: 2}
-	require.Equal(t, "http://ui/namespaces/default/workflows/ORDER~A-000001~2", runLinks{"http://ui", "default"}.of(n))
-	require.Equal(t, "http://ui/x/namespaces/a%20b/workflows/ORDER~A-000001~2", runLinks{"http://ui/x/", "a b"}.of(n))
-	require.Empty(t, runLinks{"", "default"}.of(n))
-	n.Life = 0
-	require.Empty(t, runLinks{"http://ui", "default"}.of(n))
-}

@@ -8,13 +8,14 @@ import (
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/db/ledger"
+	"github.com/lacuna-seq/lacuna/internal/runlink"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
 // operatorService answers lacuna.v1.OperatorService.
 type operatorService struct {
 	ledger   *ledger.Ledger
-	runs     runLinks
+	runs     runlink.Maker
 	stopping context.Context //nolint:containedctx // ends when the process is to stop: long work looks at it
 }
 

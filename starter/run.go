@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lacuna-seq/lacuna/internal/config"
+	"github.com/lacuna-seq/lacuna/internal/runlink"
 	"github.com/lacuna-seq/lacuna/internal/startup"
 	"github.com/lacuna-seq/lacuna/internal/telemetry"
 	"github.com/lacuna-seq/lacuna/issuer"
@@ -30,7 +31,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	links := runLinks{ui: settings.TemporalUIURL, namespace: p.Namespace}
+	links := runlink.Maker{UI: settings.TemporalUIURL, Namespace: p.Namespace}
 	service := &sequenceService{issuer: i, ledger: p.Ledger, runs: links}
 	api, err := listen(ctx, p.Telemetry, settings.Listen, service, &operatorService{ledger: p.Ledger, runs: links, stopping: ctx})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/db/ledger"
+	"github.com/lacuna-seq/lacuna/internal/runlink"
 	"github.com/lacuna-seq/lacuna/issuer"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
@@ -17,7 +18,7 @@ import (
 type sequenceService struct {
 	issuer *issuer.Issuer
 	ledger *ledger.Ledger
-	runs   runLinks
+	runs   runlink.Maker
 }
 
 func (s *sequenceService) Next(ctx context.Context, r *connect.Request[lacunav1.NextRequest]) (*connect.Response[lacunav1.NextResponse], error) {
@@ -157,7 +158,7 @@ func (s *sequenceService) Get(ctx context.Context, r *connect.Request[lacunav1.G
 	if err != nil {
 		return nil, apiError(err)
 	}
-	response := &lacunav1.GetResponse{Number: numberMessage(n), RunUrl: s.runs.of(n), Timeline: timeline}
+	response := &lacunav1.GetResponse{Number: numberMessage(n), RunUrl: s.runs.Of(n.Ticket()), Timeline: timeline}
 	for _, life := range lives {
 		response.PastLives = append(response.PastLives, pastLifeMessage(life))
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lacuna-seq/lacuna/internal/alert"
 	"github.com/lacuna-seq/lacuna/internal/config"
+	"github.com/lacuna-seq/lacuna/internal/runlink"
 	"github.com/lacuna-seq/lacuna/internal/startup"
 )
 
@@ -14,7 +15,7 @@ func startAlerts(ctx context.Context, p *startup.Process, settings config.Worker
 	if settings.AlertURL != "" {
 		channel = alert.Webhook{URL: settings.AlertURL, Format: alert.Format(settings.AlertFormat)}
 	}
-	sender, err := alert.NewSender(p.Ledger, channel, settings.TemporalUIURL, p.Namespace, p.Log, p.Meters.Meter("lacuna"))
+	sender, err := alert.NewSender(p.Ledger, channel, runlink.Maker{UI: settings.TemporalUIURL, Namespace: p.Namespace}, p.Log, p.Meters.Meter("lacuna"))
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	enumspb "go.temporal.io/api/enums/v1"
-	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
@@ -73,12 +71,7 @@ func TestHistoriesOfBatches(t *testing.T) {
 	require.Equal(t, "ORDER, 3 numbers from ORDER~A-1~1", summary)
 
 	for name, id := range map[string]string{"patrol": run.GetID(), "compensation": compensation} {
-		history := &historypb.History{}
-		for it := c.GetWorkflowHistory(t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); it.HasNext(); {
-			event, err := it.Next()
-			require.NoError(t, err)
-			history.Events = append(history.Events, event)
-		}
+		history := testkit.History(t, c, id)
 		t.Logf("%s: %d events", name, len(history.GetEvents()))
 		if *record != "" {
 			keep(t, history, name)

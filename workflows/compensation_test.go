@@ -65,16 +65,7 @@ func newFleet(t *testing.T, count int) *fleet {
 func (f *fleet) Apply(_ context.Context, commands []sequence.Command) ([]sequence.Decision, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	decisions := make([]sequence.Decision, len(commands))
-	for i, c := range commands {
-		n, ok := f.rows[c.Ticket.SeqNo]
-		if !ok {
-			decisions[i].Outcome = sequence.OutcomeNotFound
-			continue
-		}
-		decisions[i] = sequence.Decide(f.rules, *n, c, f.Now())
-		*n = decisions[i].Number
-	}
+	decisions := decideAll(f.rules, f.rows, commands, f.Now())
 	if len(commands) > 0 && commands[0].Kind == sequence.Check && f.onTake != nil {
 		f.onTake()
 		f.onTake = nil

@@ -26,7 +26,6 @@ const changeDeadLetter = "dead-letter"
 // with which the run closes.
 func (l *lifecycle) bury(failure error) error {
 	l.ctx, _ = workflow.NewDisconnectedContext(l.ctx)
-	l.cause = failure
 	if workflow.GetVersion(l.ctx, changeDeadLetter, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return failure
 	}

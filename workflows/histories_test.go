@@ -89,7 +89,7 @@ var stories = map[string]struct {
 		require.NoError(t, l.wake(t, n, workflows.SignalAbandon))
 		require.Equal(t, sequence.Replayable, l.end(t, n).State)
 		l.bury(n)
-		l.reset(t, n, firstTask)
+		testkit.Reset(t, l.client, n.Ticket().String(), testkit.FirstTask)
 		require.Equal(t, sequence.Replayable, l.end(t, n).State)
 		require.Equal(t, 2, l.pushed(n))
 	}},
@@ -102,7 +102,7 @@ func TestHistoriesStayShort(t *testing.T) {
 			l := newLab(t)
 			n := l.issue(t)
 			story.live(t, l, n)
-			history := l.history(t, n)
+			history := testkit.History(t, l.client, n.Ticket().String())
 			t.Logf("%d events, %d state transitions", len(history.GetEvents()), l.transitions(t, n))
 			require.LessOrEqual(t, len(history.GetEvents()), story.maxEvents)
 			if name == "confirmed" {

@@ -9,13 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
-	historypb "go.temporal.io/api/history/v1"
 	sdkpb "go.temporal.io/api/sdk/v1"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
@@ -42,17 +38,22 @@ type rows struct {
 func (r *rows) Apply(_ context.Context, commands []sequence.Command) ([]sequence.Decision, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return decideAll(r.rules, r.numbers, commands, time.Now()), nil
+}
+
+// decideAll is a ledger in memory: it moves the rows, by seq no, as sequence.Decide says.
+func decideAll(rules sequence.BizType, rows map[string]*sequence.Number, commands []sequence.Command, now time.Time) []sequence.Decision {
 	decisions := make([]sequence.Decision, len(commands))
 	for i, c := range commands {
-		n, ok := r.numbers[c.Ticket.SeqNo]
+		n, ok := rows[c.Ticket.SeqNo]
 		if !ok {
 			decisions[i].Outcome = sequence.OutcomeNotFound
 			continue
 		}
-		decisions[i] = sequence.Decide(r.rules, *n, c, time.Now())
+		decisions[i] = sequence.Decide(rules, *n, c, now)
 		*n = decisions[i].Number
 	}
-	return decisions, nil
+	return decisions
 }
 
 func (r *rows) Push(_ context.Context, entries []sequence.PoolEntry) error {
@@ -166,17 +167,6 @@ func (l *lab) closed(t *testing.T, n sequence.Number) enumspb.WorkflowExecutionS
 	return d.Status
 }
 
-func (l *lab) history(t *testing.T, n sequence.Number) *historypb.History {
-	t.Helper()
-	history := &historypb.History{}
-	for it := l.client.GetWorkflowHistory(t.Context(), n.Ticket().String(), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); it.HasNext(); {
-		event, err := it.Next()
-		require.NoError(t, err)
-		history.Events = append(history.Events, event)
-	}
-	return history
-}
-
 func (l *lab) transitions(t *testing.T, n sequence.Number) int64 {
 	t.Helper()
 	d, err := l.client.DescribeWorkflow(t.Context(), n.Ticket().String(), "")
@@ -236,30 +226,6 @@ func (l *lab) failPushes() {
 // bury makes a number that is free a dead letter, as a person would find it.
 func (l *lab) bury(n sequence.Number) {
 	_, _ = l.rows.Apply(context.Background(), []sequence.Command{{Kind: sequence.Bury, Ticket: n.Ticket(), Cause: sequence.CausePoolAway, Reason: "connection refused"}})
-}
-
-// Where a run is reset to: as the Temporal UI offers it.
-const (
-	firstTask = "first"
-	lastTask  = "last"
-)
-
-// reset does what the button Reset of the Temporal UI does, and waits until the new run is there.
-func (l *lab) reset(t *testing.T, n sequence.Number, to string) {
-	t.Helper()
-	var task int64
-	for _, e := range l.history(t, n).GetEvents() {
-		if e.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED && (task == 0 || to == lastTask) {
-			task = e.GetEventId()
-		}
-	}
-	d, err := l.client.DescribeWorkflow(t.Context(), n.Ticket().String(), "")
-	require.NoError(t, err)
-	_, err = l.client.ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
-		Namespace: client.DefaultNamespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: n.Ticket().String(), RunId: d.WorkflowExecution.RunID},
-		Reason: "Reset from the UI", RequestId: uuid.NewString(), WorkflowTaskFinishEventId: task,
-	})
-	require.NoError(t, err)
 }
 
 func (r *rows) repair() {

@@ -69,7 +69,6 @@ type lifecycle struct {
 	reset   *bool          // whether this run was made by a reset; nil while nobody asked
 	buried  bool           // it has left its number to a person
 	movedOn bool           // it could not: the number is another life's, or confirmed
-	cause   error          // what made it try
 	failure error          // why the run closes although its row would let it go on
 }
 
@@ -91,7 +90,7 @@ func (l *lifecycle) run() (LifecycleResult, error) {
 			continue
 		}
 		if l.failure != nil && l.buryAgain(end) {
-			l.failure = l.bury(l.cause)
+			l.failure = l.bury(l.failure)
 			continue
 		}
 		if l.failure != nil && end.State != sequence.Confirmed && !l.movedOn {

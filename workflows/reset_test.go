@@ -27,17 +27,17 @@ func TestReset(t *testing.T) {
 	t.Run("to the first task sends a dead number back, and twice is the same as once", func(t *testing.T) {
 		l, n := dead(t)
 		l.rows.repair()
-		l.reset(t, n, firstTask)
+		testkit.Reset(t, l.client, n.Ticket().String(), testkit.FirstTask)
 		require.Equal(t, sequence.Replayable, l.end(t, n).State)
 		require.Equal(t, 1, l.pushed(n))
 		version := l.version(n)
-		l.reset(t, n, firstTask)
+		testkit.Reset(t, l.client, n.Ticket().String(), testkit.FirstTask)
 		require.Equal(t, sequence.Replayable, l.end(t, n).State)
 		require.Equal(t, version, l.version(n), "it pushes again, which is harmless, and changes no row")
 	})
 	t.Run("to the first task, where the cause is not gone, makes one more dead letter", func(t *testing.T) {
 		l, n := dead(t)
-		l.reset(t, n, firstTask)
+		testkit.Reset(t, l.client, n.Ticket().String(), testkit.FirstTask)
 		require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_FAILED, l.closed(t, n))
 		require.Equal(t, sequence.Dead, l.state(n), "it does not lift itself again")
 	})
@@ -45,7 +45,7 @@ func TestReset(t *testing.T) {
 		l, n := dead(t)
 		l.rows.repair()
 		version := l.version(n)
-		l.reset(t, n, lastTask)
+		testkit.Reset(t, l.client, n.Ticket().String(), testkit.LastTask)
 		require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_FAILED, l.closed(t, n))
 		require.Equal(t, version, l.version(n))
 	})
@@ -59,7 +59,7 @@ func TestReset(t *testing.T) {
 		require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED, l.closed(t, n))
 		require.Equal(t, sequence.Dead, l.state(n))
 		l.hold(n, time.Millisecond)
-		l.reset(t, n, firstTask) // the server repeats the cancel
+		testkit.Reset(t, l.client, n.Ticket().String(), testkit.FirstTask) // the server repeats the cancel
 		require.Equal(t, sequence.Replayable, l.end(t, n).State)
 	})
 	// C11: a finished lifecycle that is reset touches nothing but its own life.
@@ -69,9 +69,9 @@ func TestReset(t *testing.T) {
 		require.NoError(t, l.wake(t, n, workflows.SignalAbandon))
 		require.Equal(t, sequence.Replayable, l.end(t, n).State)
 		l.reissue(n)
-		for _, to := range []string{firstTask, lastTask} {
+		for _, to := range []testkit.ResetPoint{testkit.FirstTask, testkit.LastTask} {
 			version, pushed := l.version(n), l.pushed(n)
-			l.reset(t, n, to)
+			testkit.Reset(t, l.client, n.Ticket().String(), to)
 			l.closed(t, n)
 			require.Equal(t, version, l.version(n))
 			require.Equal(t, pushed, l.pushed(n))
@@ -85,7 +85,7 @@ func TestReset(t *testing.T) {
 		testkit.Eventually(t, func() bool { return l.state(n) == sequence.Abandoned }, "the abandon was not settled")
 		version := l.version(n)
 		testkit.Eventually(t, func() bool { return l.seqState(t, n) == "ABANDONED" }, "the run does not show it")
-		l.reset(t, n, firstTask)
+		testkit.Reset(t, l.client, n.Ticket().String(), testkit.FirstTask)
 		require.NoError(t, l.wake(t, n, workflows.SignalCheck))
 		testkit.Eventually(t, func() bool { return l.seqState(t, n) == "ABANDONED" }, "the run does not show it")
 		require.Equal(t, version, l.version(n))

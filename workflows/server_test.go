@@ -25,7 +25,7 @@ func TestStartDelay(t *testing.T) {
 	l.start(t, n, time.Hour)
 
 	require.NoError(t, l.client.SignalWorkflow(t.Context(), n.Ticket().String(), "", workflows.SignalConfirm, workflows.CommandSignal{}))
-	require.Len(t, l.history(t, n).GetEvents(), 2, "a plain signal is kept and wakes nobody")
+	require.Len(t, testkit.History(t, l.client, n.Ticket().String()).GetEvents(), 2, "a plain signal is kept and wakes nobody")
 	_, err := l.client.QueryWorkflow(t.Context(), n.Ticket().String(), "", workflows.QueryState)
 	require.Error(t, err, "a run that has not woken yet answers no query")
 

@@ -79,37 +79,21 @@ func (l *Ledger) untold(ctx context.Context, kind AlertKind) ([]Untold, error) {
 		WHERE alerted_time IS NULL AND `+of.time+` < UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND
 		AND NOT EXISTS (SELECT 1 FROM t_seq_alert t WHERE t.kind = ? AND t.biz_type = a.biz_type AND t.next_time > UTC_TIMESTAMP(6))
 		GROUP BY biz_type`, settleAfter.Microseconds(), string(kind))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
-	var all []Untold
-	for rows.Next() {
+	return collect(rows, err, func(row row) (Untold, error) {
 		u := Untold{Kind: kind}
-		if err := rows.Scan(&u.BizType, &u.Count, &u.upTo); err != nil {
-			return nil, err
-		}
-		all = append(all, u)
-	}
-	return all, rows.Err()
+		err := row.Scan(&u.BizType, &u.Count, &u.upTo)
+		return u, err
+	})
 }
 
 func (l *Ledger) alertSamples(ctx context.Context, u Untold, most int) ([]Sample, error) {
 	of := alertTables[u.Kind]
 	rows, err := l.db.QueryContext(ctx, "SELECT "+of.sample+" FROM "+of.table+" a FORCE INDEX ("+of.index+") WHERE alerted_time IS NULL AND biz_type = ? ORDER BY id LIMIT ?", u.BizType, most)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
-	var samples []Sample
-	for rows.Next() {
+	return collect(rows, err, func(row row) (Sample, error) {
 		s := Sample{Ticket: sequence.Ticket{BizType: u.BizType}}
-		if err := rows.Scan(&s.Ticket.SeqNo, &s.Ticket.Life, &s.BatchID, &s.BizKey, &s.Cause, &s.Reason, &s.Time); err != nil {
-			return nil, err
-		}
-		samples = append(samples, s)
-	}
-	return samples, rows.Err()
+		err := row.Scan(&s.Ticket.SeqNo, &s.Ticket.Life, &s.BatchID, &s.BizKey, &s.Cause, &s.Reason, &s.Time)
+		return s, err
+	})
 }
 
 const (

@@ -269,11 +269,6 @@ func lockNumbers(ctx context.Context, tx *sql.Tx, keys []key, clause string) ([]
 	return locked, nil
 }
 
-// placeholders is n question marks with commas between.
-func placeholders(n int) string {
-	return strings.TrimSuffix(strings.Repeat("?,", n), ",")
-}
-
 // rulesAndNow reads the settings of the biz types and the database's time. It is asked after the
 // locks are held, so that a wait for them does not make "now" old.
 func rulesAndNow(ctx context.Context, tx *sql.Tx, names []string) (map[string]sequence.BizType, time.Time, error) {
@@ -281,18 +276,15 @@ func rulesAndNow(ctx context.Context, tx *sql.Tx, names []string) (map[string]se
 	for i, name := range names {
 		args[i] = name
 	}
+	var now time.Time
 	rows, err := tx.QueryContext(ctx, "SELECT UTC_TIMESTAMP(6), "+bizTypeColumns+" FROM t_seq_biz_type WHERE name IN ("+placeholders(len(names))+")", args...)
+	types, err := collect(rows, err, func(row row) (sequence.BizType, error) { return scanBizType(row, &now) })
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("read the rules of %s: %w", strings.Join(names, ", "), err)
+		return nil, now, fmt.Errorf("read the rules of %s: %w", strings.Join(names, ", "), err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
-	rules, now := map[string]sequence.BizType{}, time.Time{}
-	for rows.Next() {
-		b, err := scanBizType(rows, &now)
-		if err != nil {
-			return nil, time.Time{}, err
-		}
+	rules := make(map[string]sequence.BizType, len(types))
+	for _, b := range types {
 		rules[b.Name] = b
 	}
-	return rules, now, rows.Err()
+	return rules, now, nil
 }

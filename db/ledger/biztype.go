@@ -143,24 +143,12 @@ func (l *Ledger) BizType(ctx context.Context, name string) (sequence.BizType, er
 }
 
 func scanBizTypes(rows *sql.Rows, err error) ([]sequence.BizType, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
-	var types []sequence.BizType
 	var now time.Time
-	for rows.Next() {
-		b, err := scanBizType(rows, &now)
-		if err != nil {
-			return nil, err
-		}
-		types = append(types, b)
-	}
-	return types, rows.Err()
+	return collect(rows, err, func(row row) (sequence.BizType, error) { return scanBizType(row, &now) })
 }
 
 // scanBizType reads a row of UTC_TIMESTAMP(6) and bizTypeColumns.
-func scanBizType(row interface{ Scan(...any) error }, now *time.Time) (sequence.BizType, error) {
+func scanBizType(row row, now *time.Time) (sequence.BizType, error) {
 	var b sequence.BizType
 	var format, zone, source, onTimeout, reuse, order, probe, delays string
 	var confirmTimeout, extendLimit, safetyWindow int64

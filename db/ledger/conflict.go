@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/lacuna-seq/lacuna/sequence"
@@ -40,33 +39,25 @@ const queryConflicts = `SELECT id, biz_type, seq_no, asked_life, asked_biz_key, 
 
 // Conflicts reads at most limit conflicts, oldest first, after the one of the given id; of all biz types where none is named.
 func (l *Ledger) Conflicts(ctx context.Context, bizType string, after int64, limit int) ([]Conflict, error) {
-	conflicts, err := scanConflicts(l.db.QueryContext(ctx, queryConflicts+" WHERE id > ? AND (? = '' OR biz_type = ?) ORDER BY id LIMIT ?", after, bizType, bizType, limit))
+	rows, err := l.db.QueryContext(ctx, queryConflicts+" WHERE id > ? AND (? = '' OR biz_type = ?) ORDER BY id LIMIT ?", after, bizType, bizType, limit)
+	conflicts, err := collect(rows, err, scanConflict)
 	return conflicts, classify("read the conflicts", err)
 }
 
 // ConflictsOf reads the conflicts of one number, oldest first, at most the first 1,000.
 func (l *Ledger) ConflictsOf(ctx context.Context, bizType, seqNo string) ([]Conflict, error) {
-	conflicts, err := scanConflicts(l.db.QueryContext(ctx, queryConflicts+" WHERE biz_type = ? AND seq_no = ? ORDER BY id LIMIT ?", bizType, seqNo, maxEvents))
+	rows, err := l.db.QueryContext(ctx, queryConflicts+" WHERE biz_type = ? AND seq_no = ? ORDER BY id LIMIT ?", bizType, seqNo, maxEvents)
+	conflicts, err := collect(rows, err, scanConflict)
 	return conflicts, classify("read the conflicts of "+seqNo+" of "+bizType, err)
 }
 
-func scanConflicts(rows *sql.Rows, err error) ([]Conflict, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
-	var conflicts []Conflict
-	for rows.Next() {
-		var c Conflict
-		var issued sql.NullTime
-		if err := rows.Scan(&c.ID, &c.Asked.BizType, &c.Asked.SeqNo, &c.Asked.Life, &c.AskedBizKey,
-			&c.Current.Life, &c.CurrentBizKey, &c.State, &issued, &c.DetectedTime); err != nil {
-			return nil, err
-		}
-		c.Current.BizType, c.Current.SeqNo, c.IssuedTime = c.Asked.BizType, c.Asked.SeqNo, issued.Time
-		conflicts = append(conflicts, c)
-	}
-	return conflicts, rows.Err()
+func scanConflict(row row) (Conflict, error) {
+	var c Conflict
+	var issued sql.NullTime
+	err := row.Scan(&c.ID, &c.Asked.BizType, &c.Asked.SeqNo, &c.Asked.Life, &c.AskedBizKey,
+		&c.Current.Life, &c.CurrentBizKey, &c.State, &issued, &c.DetectedTime)
+	c.Current.BizType, c.Current.SeqNo, c.IssuedTime = c.Asked.BizType, c.Asked.SeqNo, issued.Time
+	return c, err
 }
 
 func insertConflicts(ctx context.Context, tx *sql.Tx, conflicts []conflict, now time.Time) error {
@@ -78,7 +69,7 @@ func insertConflicts(ctx context.Context, tx *sql.Tx, conflicts []conflict, now 
 		args = append(args, c.current.BizType, c.current.SeqNo, c.asked.Ticket.Life, c.asked.BizKey,
 			c.current.Life, c.current.BizKey, c.current.State, null(c.current.IssuedTime), now)
 	}
-	query := insertConflict + strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?),", len(conflicts)), ",") + keepConflict
+	query := insertConflict + tuples(len(conflicts), 9) + keepConflict
 	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
 		return fmt.Errorf("write %d conflicts: %w", len(conflicts), err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/lacuna-seq/lacuna/sequence"
@@ -73,7 +72,7 @@ func insertDeaths(ctx context.Context, tx *sql.Tx, deaths []death, now time.Time
 			args = append(args, d.resolution.String(), d.by, now)
 		}
 	}
-	query := insertDead + strings.TrimSuffix(strings.Repeat("("+placeholders(20)+"),", len(deaths)), ",")
+	query := insertDead + tuples(len(deaths), 20)
 	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
 		return fmt.Errorf("write %d dead letters: %w", len(deaths), err)
 	}
@@ -119,7 +118,7 @@ func (f DeadFilter) conditions() (where string, args []any) {
 		where, args = where+" AND cause = ?", append(args, f.Cause.String())
 	}
 	if len(f.Tickets) > 0 {
-		where += " AND (biz_type, seq_no, life) IN (" + strings.TrimSuffix(strings.Repeat("(?,?,?),", len(f.Tickets)), ",") + ")"
+		where += " AND (biz_type, seq_no, life) IN (" + tuples(len(f.Tickets), 3) + ")"
 		for _, t := range f.Tickets {
 			args = append(args, t.BizType, t.SeqNo, t.Life)
 		}
@@ -134,57 +133,41 @@ func (f DeadFilter) conditions() (where string, args []any) {
 func (l *Ledger) DeadLetters(ctx context.Context, f DeadFilter, after int64, limit int) ([]DeadLetter, error) {
 	where, args := f.conditions()
 	args = append(append([]any{after}, args...), limit)
-	letters, err := scanDead(l.db.QueryContext(ctx, queryDeadLetters+where+" ORDER BY id LIMIT ?", args...))
+	rows, err := l.db.QueryContext(ctx, queryDeadLetters+where+" ORDER BY id LIMIT ?", args...)
+	letters, err := collect(rows, err, scanDeadLetter)
 	return letters, classify("read the dead letters", err)
+}
+
+func scanDeadLetter(row row) (DeadLetter, error) {
+	var d DeadLetter
+	var issued, abandoned sql.NullTime
+	var cause string
+	n := &d.Number
+	err := row.Scan(&d.ID, &n.BizType, &n.Period, &n.SeqNo, &n.Value, &n.Life, &n.Replays, &n.BatchID, &n.State, &n.Tracked, &n.BizKey,
+		&issued, &abandoned, &n.RetryTimes, &n.Version, &cause, &d.Reason, &d.Time, &d.Requeues)
+	if err != nil {
+		return d, err
+	}
+	n.IssuedTime, n.AbandonedTime = issued.Time, abandoned.Time
+	d.Cause, err = sequence.ParseDeadCause(cause)
+	return d, err
 }
 
 // CountDead counts the dead letters that wait for a person, by biz type and cause.
 func (l *Ledger) CountDead(ctx context.Context, f DeadFilter) ([]DeadCount, error) {
 	where, args := f.conditions()
-	counts, err := scanDeadCounts(l.db.QueryContext(ctx, queryDeadCounts+where+" GROUP BY biz_type, cause ORDER BY biz_type, cause", args...))
+	rows, err := l.db.QueryContext(ctx, queryDeadCounts+where+" GROUP BY biz_type, cause ORDER BY biz_type, cause", args...)
+	counts, err := collect(rows, err, scanDeadCount)
 	return counts, classify("count the dead letters", err)
 }
 
-func scanDeadCounts(rows *sql.Rows, err error) ([]DeadCount, error) {
-	if err != nil {
-		return nil, err
+func scanDeadCount(row row) (DeadCount, error) {
+	var c DeadCount
+	var cause string
+	if err := row.Scan(&c.BizType, &cause, &c.Count); err != nil {
+		return c, err
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
-	var counts []DeadCount
-	for rows.Next() {
-		var c DeadCount
-		var cause string
-		if err := rows.Scan(&c.BizType, &cause, &c.Count); err != nil {
-			return nil, err
-		}
-		if c.Cause, err = sequence.ParseDeadCause(cause); err != nil {
-			return nil, err
-		}
-		counts = append(counts, c)
-	}
-	return counts, rows.Err()
-}
-
-func scanDead(rows *sql.Rows, err error) ([]DeadLetter, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
-	var letters []DeadLetter
-	for rows.Next() {
-		var d DeadLetter
-		var issued, abandoned sql.NullTime
-		var cause string
-		n := &d.Number
-		if err := rows.Scan(&d.ID, &n.BizType, &n.Period, &n.SeqNo, &n.Value, &n.Life, &n.Replays, &n.BatchID, &n.State, &n.Tracked, &n.BizKey,
-			&issued, &abandoned, &n.RetryTimes, &n.Version, &cause, &d.Reason, &d.Time, &d.Requeues); err != nil {
-			return nil, err
-		}
-		n.IssuedTime, n.AbandonedTime = issued.Time, abandoned.Time
-		if d.Cause, err = sequence.ParseDeadCause(cause); err != nil {
-			return nil, err
-		}
-		letters = append(letters, d)
-	}
-	return letters, rows.Err()
+	var err error
+	c.Cause, err = sequence.ParseDeadCause(cause)
+	return c, err
 }

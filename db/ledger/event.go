@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/lacuna-seq/lacuna/sequence"
@@ -33,7 +32,7 @@ func insertEvents(ctx context.Context, tx *sql.Tx, events []sequence.Event, now 
 	for _, e := range events {
 		args = append(args, e.Ticket.BizType, e.Ticket.SeqNo, e.Ticket.Life, e.Actor, e.Outcome.String(), e.From, e.To, e.Reason, now)
 	}
-	query := insertEvent + strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?),", len(events)), ",")
+	query := insertEvent + tuples(len(events), 9)
 	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
 		return fmt.Errorf("write %d events: %w", len(events), err)
 	}
@@ -42,29 +41,14 @@ func insertEvents(ctx context.Context, tx *sql.Tx, events []sequence.Event, now 
 
 // Events reads what was out of the ordinary in a number's lives, oldest first, at most the first 1,000.
 func (l *Ledger) Events(ctx context.Context, bizType, seqNo string) ([]Event, error) {
-	events, err := scanEvents(l.db.QueryContext(ctx, queryEvents, bizType, seqNo, maxEvents))
-	for i := range events {
-		events[i].Ticket.BizType, events[i].Ticket.SeqNo = bizType, seqNo
-	}
-	return events, classify("read the events of "+seqNo+" of "+bizType, err)
-}
-
-func scanEvents(rows *sql.Rows, err error) ([]Event, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
-	var events []Event
-	for rows.Next() {
-		var e Event
+	rows, err := l.db.QueryContext(ctx, queryEvents, bizType, seqNo, maxEvents)
+	events, err := collect(rows, err, func(row row) (Event, error) {
+		e := Event{Event: sequence.Event{Ticket: sequence.Ticket{BizType: bizType, SeqNo: seqNo}}}
 		var outcome string
-		if err := rows.Scan(&e.Ticket.Life, &e.Actor, &outcome, &e.From, &e.To, &e.Reason, &e.Time); err != nil {
-			return nil, err
+		if err := row.Scan(&e.Ticket.Life, &e.Actor, &outcome, &e.From, &e.To, &e.Reason, &e.Time); err != nil {
+			return e, err
 		}
-		if err := e.Outcome.UnmarshalText([]byte(outcome)); err != nil {
-			return nil, err
-		}
-		events = append(events, e)
-	}
-	return events, rows.Err()
+		return e, e.Outcome.UnmarshalText([]byte(outcome))
+	})
+	return events, classify("read the events of "+seqNo+" of "+bizType, err)
 }

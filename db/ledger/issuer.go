@@ -56,21 +56,14 @@ func (l *Ledger) DeadIssuers(ctx context.Context, limit int) ([]sequence.Issuer,
 		return nil, classify("look for leases that are over", err)
 	}
 	rows, err := l.db.QueryContext(ctx, queryDead, limit)
-	if err != nil {
-		return nil, classify("read the dead issuers", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
-	var dead []sequence.Issuer
-	for rows.Next() {
+	dead, err := collect(rows, err, func(row row) (sequence.Issuer, error) {
 		var issuer sequence.Issuer
 		var lease int64
-		if err := rows.Scan(&issuer.ID, &lease); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&issuer.ID, &lease)
 		issuer.Lease = time.Duration(lease) * time.Millisecond
-		dead = append(dead, issuer)
-	}
-	return dead, classify("read the dead issuers", rows.Err())
+		return issuer, err
+	})
+	return dead, classify("read the dead issuers", err)
 }
 
 func markLapsed(ctx context.Context, tx *sql.Tx, limit int) error {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/lacuna-seq/lacuna/sequence"
@@ -39,7 +38,7 @@ func insertLives(ctx context.Context, tx *sql.Tx, ended []sequence.Number) error
 	for _, n := range ended {
 		args = append(args, n.BizType, n.SeqNo, n.Life, n.BatchID, n.BizKey, null(n.IssuedTime), null(n.AbandonedTime), n.Reason)
 	}
-	query := insertLife + strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?),", len(ended)), ",") + keepLife
+	query := insertLife + tuples(len(ended), 8) + keepLife
 	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
 		return fmt.Errorf("write %d lives: %w", len(ended), err)
 	}
@@ -62,21 +61,13 @@ func (l *Ledger) Get(ctx context.Context, bizType, seqNo string) (sequence.Numbe
 
 func (l *Ledger) lives(ctx context.Context, n sequence.Number) ([]Life, error) {
 	rows, err := l.db.QueryContext(ctx, queryLives, n.BizType, n.SeqNo, n.Life)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
-	var lives []Life
-	for rows.Next() {
+	return collect(rows, err, func(row row) (Life, error) {
 		life := Life{Ticket: n.Ticket()}
 		var issued, abandoned sql.NullTime
-		if err := rows.Scan(&life.Ticket.Life, &life.BatchID, &life.BizKey, &issued, &abandoned, &life.Reason); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&life.Ticket.Life, &life.BatchID, &life.BizKey, &issued, &abandoned, &life.Reason)
 		life.IssuedTime, life.AbandonedTime = issued.Time, abandoned.Time
-		lives = append(lives, life)
-	}
-	return lives, rows.Err()
+		return life, err
+	})
 }
 
 // null is the argument for a time column that may be empty.

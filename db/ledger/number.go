@@ -15,10 +15,10 @@ import (
 const numberColumns = `id, biz_type, period, seq_no, value, life, replays, batch_id, status, tracked, durable, biz_key,
 	issued_time, confirmed_time, abandoned_time, deadline, taken_until, retry_times, version, owner, reason`
 
-func scanNumber(rows interface{ Scan(...any) error }) (sequence.Number, error) {
+func scanNumber(row row) (sequence.Number, error) {
 	var n sequence.Number
 	var issued, confirmed, abandoned, deadline, taken sql.NullTime
-	err := rows.Scan(&n.ID, &n.BizType, &n.Period, &n.SeqNo, &n.Value, &n.Life, &n.Replays, &n.BatchID, &n.State, &n.Tracked, &n.Durable, &n.BizKey,
+	err := row.Scan(&n.ID, &n.BizType, &n.Period, &n.SeqNo, &n.Value, &n.Life, &n.Replays, &n.BatchID, &n.State, &n.Tracked, &n.Durable, &n.BizKey,
 		&issued, &confirmed, &abandoned, &deadline, &taken, &n.RetryTimes, &n.Version, &n.Owner, &n.Reason)
 	n.IssuedTime, n.ConfirmedTime, n.AbandonedTime, n.Deadline = issued.Time, confirmed.Time, abandoned.Time, deadline.Time
 	n.TakenUntil = taken.Time
@@ -26,19 +26,7 @@ func scanNumber(rows interface{ Scan(...any) error }) (sequence.Number, error) {
 }
 
 func scanNumbers(rows *sql.Rows, err error) ([]sequence.Number, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
-	var numbers []sequence.Number
-	for rows.Next() {
-		n, err := scanNumber(rows)
-		if err != nil {
-			return nil, err
-		}
-		numbers = append(numbers, n)
-	}
-	return numbers, rows.Err()
+	return collect(rows, err, scanNumber)
 }
 
 const insertNumber = `INSERT INTO t_seq_issue_log (biz_type, period, seq_no, value, batch_id, status, durable, owner, deadline, reason) VALUES `
@@ -50,7 +38,7 @@ func insertNumbers(ctx context.Context, tx *sql.Tx, numbers []sequence.Number) e
 		for _, n := range chunk {
 			args = append(args, n.BizType, n.Period, n.SeqNo, n.Value, n.BatchID, n.State, n.Durable, n.Owner, null(n.Deadline), n.Reason)
 		}
-		query := insertNumber + strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?),", len(chunk)), ",")
+		query := insertNumber + tuples(len(chunk), 10)
 		if _, err := tx.ExecContext(ctx, query, args...); err != nil {
 			return fmt.Errorf("insert %d numbers from %s: %w", len(chunk), chunk[0].SeqNo, err)
 		}

@@ -9,13 +9,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/lacuna-seq/lacuna/db/ledger"
+	"github.com/lacuna-seq/lacuna/internal/runlink"
 	"github.com/lacuna-seq/lacuna/internal/telemetry"
 	"github.com/lacuna-seq/lacuna/internal/wait"
 )
@@ -67,18 +67,17 @@ type Number struct {
 
 // Sender watches the ledger.
 type Sender struct {
-	ledger    Ledger
-	channel   Channel
-	ui        string // the Temporal UI; empty for none
-	namespace string
-	log       *slog.Logger
-	sent      metric.Int64Counter
+	ledger  Ledger
+	channel Channel
+	runs    runlink.Maker
+	log     *slog.Logger
+	sent    metric.Int64Counter
 }
 
-// NewSender makes a Sender; Run runs it. ui is the address of the Temporal UI, empty for none.
-func NewSender(l Ledger, channel Channel, ui, namespace string, log *slog.Logger, meter metric.Meter) (*Sender, error) {
+// NewSender makes a Sender; Run runs it.
+func NewSender(l Ledger, channel Channel, runs runlink.Maker, log *slog.Logger, meter metric.Meter) (*Sender, error) {
 	sent, err := meter.Int64Counter(telemetry.MetricAlerts, metric.WithDescription("Alerts, by kind and whether they could be sent"))
-	return &Sender{ledger: l, channel: channel, ui: ui, namespace: namespace, log: log.With("component", "alerts"), sent: sent}, err
+	return &Sender{ledger: l, channel: channel, runs: runs, log: log.With("component", "alerts"), sent: sent}, err
 }
 
 // Run tells people until ctx ends.
@@ -127,21 +126,10 @@ func (s *Sender) alertOf(u ledger.Untold) Alert {
 	for _, n := range u.Samples {
 		a.Numbers = append(a.Numbers, Number{
 			BizType: n.Ticket.BizType, SeqNo: n.Ticket.SeqNo, BatchID: n.BatchID, Ticket: n.Ticket.String(), BizKey: n.BizKey,
-			Cause: n.Cause, Reason: n.Reason, Time: n.Time, RunURL: s.runURL(n.Ticket.String()),
+			Cause: n.Cause, Reason: n.Reason, Time: n.Time, RunURL: s.runs.Of(n.Ticket),
 		})
 	}
 	return a
-}
-
-func (s *Sender) runURL(ticket string) string {
-	if s.ui == "" {
-		return ""
-	}
-	page, err := url.JoinPath(s.ui, "namespaces", s.namespace, "workflows", ticket)
-	if err != nil {
-		return ""
-	}
-	return page
 }
 
 // Text says an alert in a few lines.

@@ -17,6 +17,7 @@ import (
 	"github.com/lacuna-seq/lacuna/db/ledger"
 	"github.com/lacuna-seq/lacuna/db/migrations"
 	"github.com/lacuna-seq/lacuna/internal/alert"
+	"github.com/lacuna-seq/lacuna/internal/runlink"
 	"github.com/lacuna-seq/lacuna/internal/testkit"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
@@ -90,7 +91,7 @@ func (d *desk) Send(_ context.Context, a alert.Alert) error {
 func (d *desk) watch(t *testing.T, processes int) {
 	t.Helper()
 	for range processes {
-		s, err := alert.NewSender(d, d, "http://ui", "default", slog.New(slog.DiscardHandler), noop.Meter{})
+		s, err := alert.NewSender(d, d, runlink.Maker{UI: "http://ui", Namespace: "default"}, slog.New(slog.DiscardHandler), noop.Meter{})
 		require.NoError(t, err)
 		go s.Run(t.Context())
 	}
