@@ -93,11 +93,13 @@ type allocation struct {
 }
 
 func (a *allocation) run(ctx context.Context, tx *sql.Tx, bizType string) ([]sequence.Number, error) {
-	if err := lockIssuer(ctx, tx, a.owner); err != nil {
-		return nil, err
-	}
 	var err error
 	if a.cursor, a.rules, a.now, err = lockOrMakeCursor(ctx, tx, bizType); err != nil {
+		return nil, err
+	}
+	// After the cursor, which others may hold for long: this process's lease and its other biz types do
+	// not wait for that.
+	if err := lockIssuer(ctx, tx, a.owner); err != nil {
 		return nil, err
 	}
 	lo, hi, err := a.values(ctx, tx)

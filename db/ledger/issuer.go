@@ -22,7 +22,7 @@ const (
 	queryHeldBy    = `SELECT ` + numberColumns + ` FROM t_seq_issue_log WHERE status IN (0, 5) AND owner = ? ORDER BY id LIMIT ?`
 	queryBatchesOf = `SELECT batch_id, COUNT(*) FROM t_seq_issue_log WHERE status IN (0, 5) AND owner = ? GROUP BY batch_id`
 	markRecovered  = `UPDATE t_seq_issuer SET state = 'RECOVERED', ended_time = UTC_TIMESTAMP(6) WHERE id = ? AND state = 'DEAD'`
-	lockLiveIssuer = `SELECT id FROM t_seq_issuer WHERE id = ? AND state = 'LIVE' AND lease_until > UTC_TIMESTAMP(6) FOR UPDATE`
+	lockLiveIssuer = `SELECT id FROM t_seq_issuer WHERE id = ? AND state = 'LIVE' AND lease_until > UTC_TIMESTAMP(6) LOCK IN SHARE MODE`
 )
 
 // RegisterIssuer writes down that a process on host begins to hand out numbers under the id, and
@@ -129,7 +129,8 @@ func (l *Ledger) IssuerRecovered(ctx context.Context, id string) error {
 }
 
 // lockIssuer makes sure that the issuer is alive until the transaction ends: what it takes is then
-// seen by the recovery that follows its death.
+// seen by the recovery that follows its death. The lock is shared: what one process takes for several
+// biz types at once waits for no other.
 func lockIssuer(ctx context.Context, tx *sql.Tx, id string) error {
 	var found string
 	err := tx.QueryRowContext(ctx, lockLiveIssuer, id).Scan(&found)

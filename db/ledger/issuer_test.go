@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lacuna-seq/lacuna/internal/testkit"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -99,7 +101,7 @@ func TestRecoveryWaitsForAnAllocationUnderWay(t *testing.T) {
 	tx, err := b.DB().BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	var id string
-	require.NoError(t, tx.QueryRow("SELECT id FROM t_seq_issuer WHERE id = ? FOR UPDATE", me).Scan(&id)) // as Allocate does
+	require.NoError(t, tx.QueryRow("SELECT id FROM t_seq_issuer WHERE id = ? LOCK IN SHARE MODE", me).Scan(&id)) // as Allocate does
 	dead, err := b.DeadIssuers(t.Context(), 10)
 	require.NoError(t, err)
 	require.Equal(t, []sequence.Issuer{{ID: "issuer-2", Lease: time.Hour}}, dead)
@@ -114,6 +116,36 @@ func TestRecoveryWaitsForAnAllocationUnderWay(t *testing.T) {
 	held, err := b.HeldBy(t.Context(), me, 10)
 	require.NoError(t, err)
 	require.Len(t, held, 1)
+}
+
+// C60: who waits for one counter holds up neither the lease nor the other biz types.
+func TestAnAllocationThatWaitsForItsCursor(t *testing.T) {
+	b := setup(t)
+	other := order(t)
+	other.Name, other.Format = "PU", must(sequence.ParseFormat("P-{seq:6}"))
+	require.NoError(t, b.CreateBizType(t.Context(), other))
+	b.allocate(t, "batch-1", 1)
+	tx, err := b.DB().BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	defer tx.Rollback() //nolint:errcheck // the test's end
+	var value int
+	require.NoError(t, tx.QueryRowContext(t.Context(), "SELECT value FROM t_seq_cursor WHERE biz_type = 'ORDER' AND period = '' FOR UPDATE").Scan(&value))
+	waits := make(chan error, 1)
+	testkit.Eventually(t, func() bool { // until all of it happened within one wait
+		go func() {
+			_, err := b.Allocate(t.Context(), "ORDER", me, "batch-2", 1)
+			waits <- err
+		}()
+		testkit.Eventually(t, func() bool {
+			return b.count(t, "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT value FROM t_seq_cursor%'") > 0
+		}, "nobody waits")
+		_, err := b.Allocate(t.Context(), "PU", me, uuid.NewString(), 1)
+		require.NoError(t, err)
+		require.NoError(t, b.RenewLease(t.Context(), me, time.Hour))
+		inTime := len(waits) == 0
+		require.ErrorIs(t, <-waits, sequence.ErrUnavailable)
+		return inTime
+	}, "the others wait for the cursor too")
 }
 
 func TestTwoRecoveriesDoNoDoubleWork(t *testing.T) {
