@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -20,6 +21,7 @@ const (
 	RepoolName  = "Repool"
 	PurgeName   = "Purge"
 	RetimeName  = "Retime"
+	ShiftName   = "Shift"
 )
 
 // Bounds of one round of the patrol. What is left is the next round's.
@@ -48,6 +50,11 @@ type PatrolLedger interface {
 	RetimeDue(ctx context.Context) ([]sequence.BizType, error)
 	Waiting(ctx context.Context, bizType string, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error)
 	Retimed(ctx context.Context, bizType string, revision int64) error
+	OnHold(ctx context.Context) (bool, error)
+	Hold(ctx context.Context, name, reason string, lasts time.Duration) error
+	Outages(ctx context.Context) ([]sequence.Outage, error)
+	EndedIn(ctx context.Context, outage sequence.Outage, state sequence.State, limit int) ([]sequence.Number, error)
+	OutageShifted(ctx context.Context, id int64) error
 }
 
 // Runs is what the patrol needs of Temporal.
@@ -72,6 +79,7 @@ type Patrol struct {
 	pool   Pool
 	runs   Runs
 	log    *slog.Logger
+	apart  atomic.Bool // the clocks were too far apart when they were last compared
 }
 
 // NewPatrol makes the patrol's activities.
@@ -81,6 +89,7 @@ func NewPatrol(ledger PatrolLedger, pool Pool, runs Runs, log *slog.Logger) *Pat
 
 // Register adds the activities to a worker under their names.
 func (p *Patrol) Register(r worker.ActivityRegistry) {
+	r.RegisterActivityWithOptions(p.Shift, activity.RegisterOptions{Name: ShiftName})
 	r.RegisterActivityWithOptions(p.Recover, activity.RegisterOptions{Name: RecoverName})
 	r.RegisterActivityWithOptions(p.Nudge, activity.RegisterOptions{Name: NudgeName})
 	r.RegisterActivityWithOptions(p.Repool, activity.RegisterOptions{Name: RepoolName})
@@ -162,6 +171,8 @@ const (
 
 // NudgeResult counts what a round woke.
 type NudgeResult struct {
+	// OnHold: no deadline is acted on now, and nobody was woken.
+	OnHold bool `json:"onHold,omitempty"`
 	// Woken runs, or started because they were missing.
 	Woken int `json:"woken"`
 	// Failed could not be woken; the next round tries again.
@@ -177,6 +188,13 @@ func (p *Patrol) Nudge(ctx context.Context) (NudgeResult, error) {
 	defer beat(ctx)()
 	var result NudgeResult
 	var closed []sequence.Number
+	var err error
+	if result.OnHold, err = p.ledger.OnHold(ctx); err != nil {
+		return result, ledgerAway(err)
+	}
+	if result.OnHold {
+		return result, nil
+	}
 	end := time.Now().Add(nudgeTime)
 	for _, state := range []sequence.State{sequence.Allocated, sequence.Abandoned} {
 		var after sequence.Number

@@ -31,6 +31,12 @@ type beat struct {
 	retired string // a free number that may not be issued any more
 	durable string // a dead issuer whose callers had not been answered
 	keys    int    // that have expired
+	hold    bool   // no deadline is acted on
+	outages []sequence.Outage
+	ended   map[sequence.State][]sequence.Number // whose deadline ended in an outage
+	shifted int
+	clock   time.Time
+	holds   []string
 	away    bool
 }
 
@@ -76,6 +82,16 @@ func (b *beat) Apply(_ context.Context, commands []sequence.Command) ([]sequence
 			if c.Ticket.SeqNo == b.retired {
 				decisions[i] = sequence.Decision{Outcome: sequence.OutcomeRetired, Pool: sequence.PoolEntry{SeqNo: c.Ticket.SeqNo}}
 			}
+			continue
+		}
+		if c.Kind == sequence.Shift {
+			for state, ended := range b.ended {
+				if len(ended) > 0 && ended[0].SeqNo == c.Ticket.SeqNo {
+					b.ended[state] = ended[1:]
+				}
+			}
+			b.shifted++
+			decisions[i].Outcome = sequence.OutcomeShifted
 			continue
 		}
 		if c.Kind == sequence.Retime {
@@ -132,7 +148,36 @@ func (b *beat) Commands(context.Context, sequence.Number) ([]activities.ToldComm
 	return nil, errors.New("the patrol reads no histories")
 }
 
-func (b *beat) Now(context.Context) (time.Time, error) { return issued, nil }
+func (b *beat) Now(context.Context) (time.Time, error) {
+	if !b.clock.IsZero() {
+		return b.clock, nil
+	}
+	return issued, nil
+}
+
+func (b *beat) OnHold(context.Context) (bool, error) { return b.hold, nil }
+
+func (b *beat) Hold(_ context.Context, name, reason string, _ time.Duration) error {
+	b.holds = append(b.holds, name+": "+reason)
+	return nil
+}
+
+func (b *beat) Outages(context.Context) ([]sequence.Outage, error) { return b.outages, nil }
+
+func (b *beat) EndedIn(_ context.Context, outage sequence.Outage, state sequence.State, limit int) ([]sequence.Number, error) {
+	if outage != b.outages[0] {
+		return nil, errors.New("that was not the outage")
+	}
+	return b.ended[state][:min(limit, len(b.ended[state]))], nil
+}
+
+func (b *beat) OutageShifted(_ context.Context, id int64) error {
+	if b.outages[0].ID != id || len(b.ended[sequence.Allocated])+len(b.ended[sequence.Abandoned]) > 0 {
+		return errors.New("not all deadlines are moved")
+	}
+	b.outages = b.outages[1:]
+	return nil
+}
 
 func (b *beat) RetimeDue(context.Context) ([]sequence.BizType, error) {
 	if !b.retime {

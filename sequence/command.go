@@ -42,12 +42,14 @@ const (
 	Take
 	// Retime says: set the deadline by the rules of now.
 	Retime
+	// Shift says: give a deadline that ended in an outage its time again.
+	Shift
 )
 
 // Kinds lists every kind of command.
 var Kinds = [...]Kind{
 	Record, HandBack, Recover, Claim, Confirm, Abandon, Check, Repool, Replay,
-	Extend, Found, Bury, Requeue, WriteOff, Take, Retime,
+	Extend, Found, Bury, Requeue, WriteOff, Take, Retime, Shift,
 }
 
 // String is the kind in lower case, e.g. "hand_back". It labels metrics.
@@ -85,9 +87,14 @@ func (k Kind) String() string {
 		return "take"
 	case Retime:
 		return "retime"
+	case Shift:
+		return "shift"
 	}
 	return "kind_" + strconv.Itoa(int(k))
 }
+
+// WaitsForDeadline reports whether a command of this kind acts on a deadline that has passed.
+func (k Kind) WaitsForDeadline() bool { return k == Check || k == Replay || k == Take }
 
 // Command asks for one transition of one number.
 type Command struct {
@@ -117,6 +124,10 @@ type Command struct {
 	Retries int32
 	// Actor: who does it, for the record. Of Requeue and WriteOff a person's name; else it may be empty.
 	Actor string
+	// Outage: of Shift.
+	Outage Outage
+	// OnHold: of those that wait for a deadline. No deadline is acted on now; the ledger says so.
+	OnHold bool
 	// Reason: of Bury, Requeue and WriteOff, in words, at most MaxReason bytes.
 	Reason string
 }

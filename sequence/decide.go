@@ -19,6 +19,7 @@ const (
 	ReasonExtended     = "its holder asked for more time"
 	ReasonFound        = "found by probe"
 	ReasonCancelled    = "cancelled by operator"
+	ReasonOutage       = "its time ended while nobody could speak, and runs again"
 )
 
 // Decision is what a command does to a number.
@@ -80,6 +81,8 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 		d.Outcome = take(rules, next, c, now)
 	case Retime:
 		d.Outcome = retime(rules, next, now)
+	case Shift:
+		d.Outcome = shift(rules, next, c)
 	}
 	if d.Outcome == OutcomeDead {
 		if d.Cause = c.Cause; c.Kind == Check {
@@ -90,7 +93,7 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 		next.Version++
 		d.Event = eventOf(n, c, d)
 	}
-	d.Wait, d.Pool, d.RetryDelays = wait(rules, d.Number, now), rules.PoolEntry(d.Number), rules.RetryDelays
+	d.Wait, d.Pool, d.RetryDelays = wait(rules, d.Number, c, now), rules.PoolEntry(d.Number), rules.RetryDelays
 	if next.State == Abandoned {
 		d.Probe = rules.Probe
 	}
@@ -239,14 +242,14 @@ func check(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		return OutcomeNotFound
 	case c.Ticket.Life < n.Life:
 		return OutcomeSuperseded
-	case n.State == Allocated && !now.Before(n.Deadline) && rules.OnTimeout == OnTimeoutDeadLetter:
+	case n.State != Allocated || c.OnHold || now.Before(n.Deadline):
+		return OutcomeUnchanged
+	case rules.OnTimeout == OnTimeoutDeadLetter:
 		die(n, ReasonNotConfirmed)
 		return OutcomeDead
-	case n.State == Allocated && !now.Before(n.Deadline):
-		giveUp(rules, n, now, ReasonNotConfirmed)
-		return OutcomeExpired
 	}
-	return OutcomeUnchanged
+	giveUp(rules, n, now, ReasonNotConfirmed)
+	return OutcomeExpired
 }
 
 func replay(rules BizType, n *Number, c Command, now time.Time) Outcome {
@@ -255,7 +258,7 @@ func replay(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		return OutcomeSuperseded
 	case n.State == Replayable:
 		return OutcomeAlreadyReplayable
-	case now.Before(windowEnd(rules, *n)):
+	case c.OnHold || now.Before(windowEnd(rules, *n)):
 		return OutcomeNotDue
 	case rules.Probe.Asks() && !c.Probed:
 		return OutcomeUnprobed
@@ -364,7 +367,7 @@ func writeOff(n *Number, c Command) Outcome {
 // last. Its holder may still settle it.
 func take(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	switch {
-	case n.Life != c.Ticket.Life || n.State != Allocated && n.State != Abandoned || now.Before(n.Deadline):
+	case n.Life != c.Ticket.Life || n.State != Allocated && n.State != Abandoned || c.OnHold || now.Before(n.Deadline):
 		return OutcomeSuperseded
 	case now.Before(n.TakenUntil):
 		return OutcomeAlreadyTaken
@@ -437,12 +440,16 @@ func windowEnd(rules BizType, n Number) time.Time {
 	return n.Deadline
 }
 
-func wait(rules BizType, n Number, now time.Time) time.Duration {
+func wait(rules BizType, n Number, c Command, now time.Time) time.Duration {
+	least := time.Duration(0)
+	if c.OnHold {
+		least = HoldPause
+	}
 	switch n.State {
 	case Allocated:
-		return max(0, n.Deadline.Sub(now))
+		return max(least, n.Deadline.Sub(now))
 	case Abandoned:
-		return max(0, windowEnd(rules, n).Sub(now))
+		return max(least, windowEnd(rules, n).Sub(now))
 	case Reserved, Confirmed, Replayable, Replayed, Dead, Retired:
 	}
 	return 0

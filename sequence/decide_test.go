@@ -54,7 +54,7 @@ func row(state sequence.State, life int32, due bool) sequence.Number {
 
 func command(kind sequence.Kind, life int32) sequence.Command {
 	return sequence.Command{
-		Kind: kind, Owner: me, BatchID: batch, For: time.Minute,
+		Kind: kind, Owner: me, BatchID: batch, For: time.Minute, Outage: sequence.Outage{From: now.Add(-time.Hour), To: now},
 		Ticket: sequence.Ticket{BizType: "ORDER", SeqNo: "A-000001", Life: life},
 	}
 }
@@ -249,6 +249,19 @@ retime    | 2 REPLAYABLE  | *   | SUPERSEDED             | =                    
 retime    | 2 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
 retime    | 2 DEAD        | *   | SUPERSEDED             | =                      | =                      | =                      | =
 retime    | 2 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
+shift     | 0 RESERVED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+shift     | 0 REPLAYABLE  | *   | SUPERSEDED             | =                      | =                      | =                      | =
+shift     | 0 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+shift     | 0 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
+shift     | 2 ALLOCATED   | no  | SUPERSEDED             | =                      | =                      | =                      | =
+shift     | 2 ALLOCATED   | yes | SHIFTED>ALLOCATED      | =                      | =                      | =                      | =
+shift     | 2 CONFIRMED   | *   | SUPERSEDED             | =                      | =                      | =                      | =
+shift     | 2 ABANDONED   | no  | SUPERSEDED             | =                      | =                      | =                      | =
+shift     | 2 ABANDONED   | yes | SHIFTED>ABANDONED      | =                      | =                      | =                      | =
+shift     | 2 REPLAYABLE  | *   | SUPERSEDED             | =                      | =                      | =                      | =
+shift     | 2 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+shift     | 2 DEAD        | *   | SUPERSEDED             | =                      | =                      | =                      | =
+shift     | 2 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
 `
 
 func TestEveryCommandOnEveryState(t *testing.T) {

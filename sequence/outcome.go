@@ -85,6 +85,8 @@ const (
 	OutcomeAlreadyTaken
 	// OutcomeRetimed: its deadline follows the rules of now.
 	OutcomeRetimed
+	// OutcomeShifted: its deadline ended in an outage, and runs again from its end.
+	OutcomeShifted
 )
 
 // Outcomes lists every outcome, for tests and tables.
@@ -95,7 +97,7 @@ var Outcomes = [...]Outcome{
 	OutcomeRecorded, OutcomeAlreadyRecorded, OutcomeHandedBack, OutcomeRecovered, OutcomeClaimed, OutcomeNotDue, OutcomeExpired,
 	OutcomeUnchanged, OutcomeReplayable, OutcomeAlreadyReplayable, OutcomeRetired, OutcomeSuperseded,
 	OutcomeUnprobed, OutcomeFound, OutcomeDead, OutcomeAlreadyDead, OutcomeRequeued, OutcomeWrittenOff, OutcomeNotDead,
-	OutcomeTaken, OutcomeAlreadyTaken, OutcomeRetimed,
+	OutcomeTaken, OutcomeAlreadyTaken, OutcomeRetimed, OutcomeShifted,
 }
 
 // String is the outcome in capitals, e.g. "ALREADY_CONFIRMED".
@@ -173,6 +175,8 @@ func (o Outcome) String() string {
 		return "ALREADY_TAKEN"
 	case OutcomeRetimed:
 		return "RETIMED"
+	case OutcomeShifted:
+		return "SHIFTED"
 	}
 	return "OUTCOME_" + strconv.Itoa(int(o))
 }

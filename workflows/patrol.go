@@ -14,6 +14,7 @@ import (
 
 // PatrolResult counts what one round did.
 type PatrolResult struct {
+	Shifted   activities.ShiftResult   `json:"shifted"`
 	Recovered activities.RecoverResult `json:"recovered"`
 	Nudged    activities.NudgeResult   `json:"nudged"`
 	Repooled  activities.RepoolResult  `json:"repooled"`
@@ -25,6 +26,7 @@ type PatrolResult struct {
 const (
 	changePurge  = "purge"
 	changeRetime = "retime"
+	changeShift  = "shift"
 )
 
 // patrolStep tries once: the next round is a few seconds away.
@@ -37,12 +39,17 @@ func patrolStep(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// Patrol is one round of the net under every number: it recovers what dead issuers held, wakes the
+// Patrol is one round of the net under every number: it moves the deadlines that ended in an outage,
+// recovers what dead issuers held, wakes the
 // runs of numbers that are overdue, starts a Compensation for those whose runs have closed, pushes free numbers that the pool may have lost, and deletes
 // idempotency keys that have expired, and lets waiting numbers follow changed settings. A step that
 // fails does not keep the others from their work.
 func Patrol(ctx workflow.Context) (PatrolResult, error) {
 	var result PatrolResult
+	var shifted error
+	if workflow.GetVersion(ctx, changeShift, workflow.DefaultVersion, 1) >= 1 {
+		shifted = workflow.ExecuteActivity(patrolStep(ctx, "move deadlines that ended in an outage"), activities.ShiftName).Get(ctx, &result.Shifted)
+	}
 	recovered := workflow.ExecuteActivity(patrolStep(ctx, "recover what dead issuers held"), activities.RecoverName).Get(ctx, &result.Recovered)
 	nudged := workflow.ExecuteActivity(patrolStep(ctx, "wake what is overdue"), activities.NudgeName).Get(ctx, &result.Nudged)
 	compensated := compensate(ctx, result.Nudged.Closed)
@@ -55,7 +62,7 @@ func Patrol(ctx workflow.Context) (PatrolResult, error) {
 	if workflow.GetVersion(ctx, changeRetime, workflow.DefaultVersion, 1) >= 1 {
 		retimed = workflow.ExecuteActivity(patrolStep(ctx, "set the deadlines by the rules of now"), activities.RetimeName).Get(ctx, &result.Retimed)
 	}
-	return result, errors.Join(recovered, nudged, compensated, repooled, purged, retimed)
+	return result, errors.Join(shifted, recovered, nudged, compensated, repooled, purged, retimed)
 }
 
 // compensate starts a Compensation for each batch, and waits only until it has started.

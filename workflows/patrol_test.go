@@ -20,6 +20,9 @@ func TestPatrolTakesEveryStepThoughOneFails(t *testing.T) {
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env)
 	nudged, repooled, purged := 0, 0, 0
+	env.RegisterActivityWithOptions(func(context.Context) (activities.ShiftResult, error) {
+		return activities.ShiftResult{}, nil
+	}, activity.RegisterOptions{Name: activities.ShiftName})
 	env.RegisterActivityWithOptions(func(context.Context) (activities.RecoverResult, error) {
 		return activities.RecoverResult{}, errors.New("the ledger is away")
 	}, activity.RegisterOptions{Name: activities.RecoverName})

@@ -114,6 +114,10 @@ func (a *application) run(tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
+	onHold, err := a.onHold(tx)
+	if err != nil {
+		return err
+	}
 	current := make(map[key]*sequence.Number, len(locked))
 	for _, n := range locked {
 		if _, ok := rules[n.BizType]; !ok {
@@ -128,6 +132,7 @@ func (a *application) run(tx *sql.Tx) error {
 			a.decisions[i].Outcome = sequence.OutcomeNotFound
 			continue
 		}
+		c.OnHold = onHold
 		was := *n
 		d := sequence.Decide(rules[n.BizType], was, c, now)
 		a.decisions[i], *n = d, d.Number
@@ -220,6 +225,17 @@ func (a *application) bizTypes() []string {
 		}
 	}
 	return names
+}
+
+// onHold is asked after the locks are held, as the time is, and only for what waits for a deadline.
+func (a *application) onHold(tx *sql.Tx) (held bool, err error) {
+	if !slices.ContainsFunc(a.commands, func(c sequence.Command) bool { return c.Kind.WaitsForDeadline() }) {
+		return false, nil
+	}
+	if err := tx.QueryRowContext(a.ctx, queryOnHold).Scan(&held); err != nil {
+		return false, fmt.Errorf("look whether deadlines are on hold: %w", err)
+	}
+	return held, nil
 }
 
 // claimant is the issuer that claims, empty in a batch without claims. All claims of a batch are of

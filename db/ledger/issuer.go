@@ -27,8 +27,20 @@ const (
 
 // RegisterIssuer writes down that a process on host begins to hand out numbers under the id, and
 // gives it a lease. The id is new with every lease that begins; repeating the call changes nothing.
+// Where no issuer was alive for longer than a lease, the same transaction writes that outage down.
 func (l *Ledger) RegisterIssuer(ctx context.Context, id, host string, lease time.Duration) error {
-	_, err := l.exec(ctx, insertIssuer, id, host, lease.Milliseconds(), lease.Microseconds())
+	var outage sequence.Outage
+	err := l.inTx(ctx, func(tx *sql.Tx) (err error) {
+		if outage, err = noteOutage(ctx, tx, lease); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, insertIssuer, id, host, lease.Milliseconds(), lease.Microseconds())
+		return err
+	})
+	if err == nil && !outage.To.IsZero() {
+		l.log.WarnContext(ctx, "no process could hand out or settle numbers for a while: deadlines that ended in it are moved",
+			"from", outage.From, "to", outage.To)
+	}
 	return classify("register issuer "+id, err)
 }
 
