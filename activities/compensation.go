@@ -96,36 +96,43 @@ func (c *Compensation) TakeOn(ctx context.Context, in Numbers) (TakeOnResult, er
 	if err != nil {
 		return result, err
 	}
-	var mine []sequence.Number
+	var told []sequence.Number // their runs may have been told something
+	var toCheck []sequence.Ticket
+	var due []sequence.Decision
+	asked := make(map[sequence.Ticket]bool, len(tickets))
 	again := activity.GetInfo(ctx).Attempt > 1
 	for _, d := range taken {
 		// An attempt before this one may have taken them and died. Where it was somebody else after all, both
 		// do the same guarded steps.
-		if d.Outcome == sequence.OutcomeTaken || again && d.Outcome == sequence.OutcomeAlreadyTaken {
-			mine = append(mine, d.Number)
-		} else {
+		if d.Outcome != sequence.OutcomeTaken && (!again || d.Outcome != sequence.OutcomeAlreadyTaken) {
 			result.Others++
+			continue
+		}
+		asked[d.Number.Ticket()] = true
+		if d.MayHaveRun {
+			told = append(told, d.Number)
+		}
+		if !d.MayHaveRun && d.Number.State == sequence.Abandoned {
+			due = append(due, d)
+		} else {
+			toCheck = append(toCheck, d.Number.Ticket())
 		}
 	}
-	if err := c.carryOutTold(ctx, mine); err != nil {
+	if err := c.carryOutTold(ctx, told); err != nil {
 		return result, err
 	}
-	tickets = tickets[:0]
-	for _, n := range mine {
-		tickets = append(tickets, n.Ticket())
-	}
-	checked, err := c.apply(ctx, tickets, sequence.Command{Kind: sequence.Check})
+	checked, err := c.apply(ctx, toCheck, sequence.Command{Kind: sequence.Check})
 	if err != nil {
 		return result, err
 	}
-	for i, d := range checked {
+	for _, d := range append(due, checked...) {
 		switch {
-		case d.Number.State != sequence.Abandoned || d.Number.Life != tickets[i].Life:
+		case d.Number.State != sequence.Abandoned || !asked[d.Number.Ticket()]:
 			result.Others++
 		case d.Wait == 0:
-			result.Due = append(result.Due, tickets[i].String())
+			result.Due = append(result.Due, d.Number.Ticket().String())
 		default:
-			result.Waiting.add(tickets[i].String(), d.Wait)
+			result.Waiting.add(d.Number.Ticket().String(), d.Wait)
 		}
 		result.Probe, result.RetryDelays = result.Probe || d.Probe.Asks(), d.RetryDelays
 	}

@@ -25,6 +25,14 @@ func ledgerAway(cause error) error {
 	return temporal.NewApplicationErrorWithCause(cause.Error(), ErrorLedgerAway, cause)
 }
 
+// wrapAway is ledgerAway, and nil where there is no error.
+func wrapAway(cause error) error {
+	if cause == nil {
+		return nil
+	}
+	return ledgerAway(cause)
+}
+
 func poolAway(cause error) error {
 	return temporal.NewApplicationErrorWithCause(cause.Error(), ErrorPoolAway, cause)
 }

@@ -22,6 +22,7 @@ const (
 	PurgeName   = "Purge"
 	RetimeName  = "Retime"
 	ShiftName   = "Shift"
+	GatherName  = "Gather"
 )
 
 // Bounds of one round of the patrol. What is left is the next round's.
@@ -44,6 +45,8 @@ type PatrolLedger interface {
 	HeldBy(ctx context.Context, issuer string, limit int) ([]sequence.Number, error)
 	IssuerRecovered(ctx context.Context, id string) error
 	Overdue(ctx context.Context, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error)
+	OverdueTracked(ctx context.Context, state sequence.State, tracked bool, after sequence.Number, limit int) ([]sequence.Number, error)
+	LastOutageEnd(ctx context.Context) (time.Time, error)
 	BizTypes(ctx context.Context) ([]sequence.BizType, error)
 	PurgeKeys(ctx context.Context, limit int) (int, error)
 	Now(ctx context.Context) (time.Time, error)
@@ -62,6 +65,8 @@ type Runs interface {
 	// Check wakes the run of the number's present life to look at its row, and starts it if it is
 	// missing. false where it has closed.
 	Check(ctx context.Context, n sequence.Number) (open bool, err error)
+	// Open reports whether the number's present life has a run that is not closed. It starts none.
+	Open(ctx context.Context, n sequence.Number) (bool, error)
 	// Commands reads every confirm and abandon that the run of the number's present life was sent,
 	// oldest first: a run that was terminated may have accepted some that it never read.
 	Commands(ctx context.Context, n sequence.Number) ([]ToldCommand, error)
@@ -91,6 +96,7 @@ func NewPatrol(ledger PatrolLedger, pool Pool, runs Runs, log *slog.Logger) *Pat
 func (p *Patrol) Register(r worker.ActivityRegistry) {
 	r.RegisterActivityWithOptions(p.Shift, activity.RegisterOptions{Name: ShiftName})
 	r.RegisterActivityWithOptions(p.Recover, activity.RegisterOptions{Name: RecoverName})
+	r.RegisterActivityWithOptions(p.Gather, activity.RegisterOptions{Name: GatherName})
 	r.RegisterActivityWithOptions(p.Nudge, activity.RegisterOptions{Name: NudgeName})
 	r.RegisterActivityWithOptions(p.Repool, activity.RegisterOptions{Name: RepoolName})
 	r.RegisterActivityWithOptions(p.Retime, activity.RegisterOptions{Name: RetimeName})
@@ -165,8 +171,8 @@ func (p *Patrol) recoverIssuer(ctx context.Context, issuer sequence.Issuer) (num
 const (
 	maxClosed        = 4 * compensationSize
 	compensationSize = 2_000
-	// nudgeTime is when a round wakes no further page: what it found closed must be told in time.
-	nudgeTime = 45 * time.Second
+	// nudgeTime is when a round wakes nobody any more. Rounds do not overlap, and the others' steps wait.
+	nudgeTime = 10 * time.Second
 )
 
 // NudgeResult counts what a round woke.
@@ -175,14 +181,14 @@ type NudgeResult struct {
 	OnHold bool `json:"onHold,omitempty"`
 	// Woken runs, or started because they were missing.
 	Woken int `json:"woken"`
-	// Failed could not be woken; the next round tries again.
+	// Failed could not be woken, or not in time; the next round tries again.
 	Failed int `json:"failed,omitempty"`
 	// Closed are the numbers whose runs have closed all the same: somebody terminated them, or they were
 	// dead letters and are requeued. They are Compensation's, a batch of one biz type each.
 	Closed []Numbers `json:"closed,omitempty"`
 }
 
-// Nudge wakes the run of every number whose deadline has passed and whose run has not seen to it.
+// Nudge wakes the run of every number that has one and whose deadline passed without its seeing to it.
 // Those whose run has closed it only finds.
 func (p *Patrol) Nudge(ctx context.Context) (NudgeResult, error) {
 	defer beat(ctx)()
@@ -199,11 +205,11 @@ func (p *Patrol) Nudge(ctx context.Context) (NudgeResult, error) {
 	for _, state := range []sequence.State{sequence.Allocated, sequence.Abandoned} {
 		var after sequence.Number
 		for range patrolPages {
-			overdue, err := p.ledger.Overdue(ctx, state, after, patrolBatch)
+			overdue, err := p.ledger.OverdueTracked(ctx, state, true, after, patrolBatch)
 			if err != nil {
 				return result, ledgerAway(err)
 			}
-			found, failed, err := p.nudge(ctx, overdue)
+			found, failed, err := p.nudge(ctx, overdue, end)
 			if err != nil && failed == len(overdue) && len(closed) == 0 { // Temporal is away
 				return result, err
 			}
@@ -222,15 +228,21 @@ func (p *Patrol) Nudge(ctx context.Context) (NudgeResult, error) {
 	if len(closed) > 0 {
 		p.log.WarnContext(ctx, "numbers are overdue although their runs have closed; a Compensation sees to them", "numbers", len(closed))
 	}
-	result.Closed = batched(closed)
+	result.Closed = batched(closed[:min(len(closed), maxClosed)])
 	return result, nil
 }
 
-// nudge wakes one page, a few at a time, and gives those whose run has closed. One that cannot be woken keeps
-// no other from being; err is one of those.
-func (p *Patrol) nudge(ctx context.Context, numbers []sequence.Number) (closed []sequence.Number, failed int, err error) {
+// nudge wakes one page until the time is over, a few at a time, and gives those whose run has closed. One that
+// cannot be woken keeps no other from being; err is one of those.
+func (p *Patrol) nudge(ctx context.Context, numbers []sequence.Number, end time.Time) (closed []sequence.Number, failed int, err error) {
 	var mu sync.Mutex
 	_ = atOnce(nudgesAtOnce, numbers, func(n sequence.Number) error {
+		if time.Now().After(end) {
+			mu.Lock()
+			defer mu.Unlock()
+			failed++
+			return nil
+		}
 		open, checkErr := p.runs.Check(ctx, n)
 		mu.Lock()
 		defer mu.Unlock()
@@ -246,11 +258,11 @@ func (p *Patrol) nudge(ctx context.Context, numbers []sequence.Number) (closed [
 	return closed, failed, err
 }
 
-// batched sorts numbers into batches of one biz type, at most compensationSize each and maxClosed together.
+// batched sorts numbers into batches of one biz type, at most compensationSize each.
 func batched(numbers []sequence.Number) []Numbers {
 	var batches []Numbers
 	last := map[string]int{} // the batch of a biz type that is being filled
-	for _, n := range numbers[:min(len(numbers), maxClosed)] {
+	for _, n := range numbers {
 		i, ok := last[n.BizType]
 		if !ok || len(batches[i].Tickets) == compensationSize {
 			i, batches = len(batches), append(batches, Numbers{BizType: n.BizType})
@@ -291,18 +303,14 @@ func (p *Patrol) Repool(ctx context.Context) (RepoolResult, error) {
 }
 
 func (p *Patrol) repool(ctx context.Context, free []sequence.Number) error {
-	types, err := p.ledger.BizTypes(ctx)
+	r, err := p.rules(ctx)
 	if err != nil {
-		return ledgerAway(err)
-	}
-	rules := make(map[string]sequence.BizType, len(types))
-	for _, b := range types {
-		rules[b.Name] = b
+		return err
 	}
 	entries := make([]sequence.PoolEntry, len(free))
 	commands := make([]sequence.Command, len(free))
 	for i, n := range free {
-		entries[i] = rules[n.BizType].PoolEntry(n)
+		entries[i] = r.types[n.BizType].PoolEntry(n)
 		commands[i] = sequence.Command{Kind: sequence.Repool, Ticket: n.Ticket()}
 	}
 	if err := p.pool.Push(ctx, entries); err != nil {

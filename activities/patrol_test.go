@@ -31,7 +31,11 @@ type beat struct {
 	retired string // a free number that may not be issued any more
 	durable string // a dead issuer whose callers had not been answered
 	keys    int    // that have expired
-	hold    bool   // no deadline is acted on
+	runless map[sequence.State][]sequence.Number // overdue, without a run of their own
+	open    map[string]bool                      // numbers that have an open run all the same
+	tracked []string
+	outage  time.Time // when the last one ended
+	hold    bool      // no deadline is acted on
 	outages []sequence.Outage
 	ended   map[sequence.State][]sequence.Number // whose deadline ended in an outage
 	shifted int
@@ -60,7 +64,10 @@ func (b *beat) Remove(_ context.Context, entries []sequence.PoolEntry) error {
 }
 
 func (b *beat) BizTypes(context.Context) ([]sequence.BizType, error) {
-	return []sequence.BizType{{Name: "ORDER"}}, nil
+	return []sequence.BizType{
+		{Name: "ORDER", DirectSignals: true, ConfirmTimeout: time.Minute, SafetyWindow: time.Minute},
+		{Name: "BULK", Track: sequence.TrackNone}, {Name: "SLOW", ConfirmTimeout: time.Minute, SafetyWindow: time.Minute},
+	}, nil
 }
 
 func (b *beat) PurgeKeys(_ context.Context, limit int) (int, error) {
@@ -82,6 +89,10 @@ func (b *beat) Apply(_ context.Context, commands []sequence.Command) ([]sequence
 			if c.Ticket.SeqNo == b.retired {
 				decisions[i] = sequence.Decision{Outcome: sequence.OutcomeRetired, Pool: sequence.PoolEntry{SeqNo: c.Ticket.SeqNo}}
 			}
+			continue
+		}
+		if c.Kind == sequence.TrackIt {
+			b.tracked = append(b.tracked, c.Ticket.SeqNo)
 			continue
 		}
 		if c.Kind == sequence.Shift {
@@ -130,6 +141,18 @@ func (b *beat) Overdue(_ context.Context, state sequence.State, after sequence.N
 	from := int(after.ID)
 	return all[from:min(from+limit, len(all))], nil
 }
+
+func (b *beat) OverdueTracked(ctx context.Context, state sequence.State, tracked bool, after sequence.Number, limit int) ([]sequence.Number, error) {
+	if tracked {
+		return b.Overdue(ctx, state, after, limit)
+	}
+	all := b.runless[state][int(after.ID):]
+	return all[:min(limit, len(all))], nil
+}
+
+func (b *beat) LastOutageEnd(context.Context) (time.Time, error) { return b.outage, nil }
+
+func (b *beat) Open(_ context.Context, n sequence.Number) (bool, error) { return b.open[n.SeqNo], nil }
 
 func (b *beat) Check(_ context.Context, n sequence.Number) (bool, error) {
 	b.mu.Lock()

@@ -75,6 +75,9 @@ type Issuer struct {
 	starts   *courier.Courier[start]
 	wakes    *courier.Courier[wake]
 	accepted *repeater
+	storm    *storm
+	tracker  *tracker
+	rules    atomic.Pointer[map[string]sequence.BizType] // of all biz types, as they were last read
 
 	stopped    atomic.Bool
 	background context.Context //nolint:containedctx // the issuer's own life: what outlasts every call
@@ -118,6 +121,9 @@ func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ..
 	if err := i.beginLease(ctx); err != nil {
 		return nil, err
 	}
+	if err := i.readSettings(ctx); err != nil {
+		return nil, err
+	}
 	if i.metrics, err = newMetrics(o.meter); err != nil {
 		return nil, err
 	}
@@ -126,6 +132,8 @@ func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ..
 	i.wakes = courier.New(wakeOptions, i.log.With("queue", "wakes"), i.deliverWake)
 	i.settle = batching.New(i.applySettles, batching.Options{})
 	i.keyed = batching.New(i.issueKeyed, batching.Options{MaxSize: keyedBatch})
+	i.storm = newStorm(i)
+	i.tracker = newTracker(i)
 	i.accepted = newRepeater(i)
 	i.records = newRecorder(i)
 	i.upkeep.Go(i.keepLease)

@@ -85,7 +85,9 @@ func (i *Issuer) afterDefeat(ctx context.Context, b *buffer, r Request) ([]Issue
 func (i *Issuer) writeKeyed(r Request, handOuts []handOut, queue *recordShard) keyedOutcome {
 	issue := sequence.KeyedIssue{IdempotencyKey: r.key(), CallID: uuid.NewString(), Content: r.content()}
 	for _, h := range handOuts {
-		issue.Records = append(issue.Records, h.command())
+		c := h.command()
+		c.Untracked = i.storm.rages()
+		issue.Records = append(issue.Records, c)
 	}
 	results, err := i.keyed.Do(i.background, issue)
 	if err != nil {

@@ -35,6 +35,8 @@ type wake struct {
 	number sequence.Number
 	kind   sequence.Kind
 	bizKey string
+	// noRun: it has none, or none that is to be woken.
+	noRun bool
 	// rescued: the number may be in the pool, as pool says.
 	rescued bool
 	pool    sequence.PoolEntry
@@ -57,6 +59,9 @@ func (i *Issuer) deliverWake(ctx context.Context, w wake) error {
 		if err := i.pool.Remove(ctx, []sequence.PoolEntry{w.pool}); err != nil {
 			i.log.DebugContext(ctx, "a rescued number may still be in the pool", "ticket", w.number.Ticket().String(), "error", err)
 		}
+	}
+	if w.noRun {
+		return nil
 	}
 	err := i.runs.Wake(ctx, w.number, w.kind, w.bizKey)
 	if errors.Is(err, ErrRunClosed) {

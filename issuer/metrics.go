@@ -49,7 +49,7 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 	errs[1] = err
 	queued, err := meter.Int64ObservableGauge(telemetry.MetricQueued, metric.WithDescription("Things that wait in this process"))
 	errs[2] = err
-	dropped, err := meter.Int64ObservableCounter(telemetry.MetricDropped, metric.WithDescription("Starts and wakes that a full queue dropped"))
+	dropped, err := meter.Int64ObservableCounter(telemetry.MetricDropped, metric.WithDescription("Starts and wakes that a full queue dropped; the patrol sees to their numbers"))
 	errs[3] = err
 	used, err := meter.Float64ObservableGauge(telemetry.MetricFormatUsed, metric.WithDescription("Part of the format's values that is allocated, of the period that runs, 0 to 1"))
 	errs[5] = err
@@ -75,6 +75,8 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 		o.ObserveInt64(queued, i.starts.Waiting(), queue("starts"))
 		o.ObserveInt64(queued, i.wakes.Waiting(), queue("wakes"))
 		o.ObserveInt64(queued, int64(i.accepted.waiting()), queue("accepted"))
+		o.ObserveInt64(queued, int64(i.tracker.waiting()), queue("untracked"))
+		o.ObserveInt64(dropped, i.tracker.dropped.Load(), queue("untracked"))
 		o.ObserveInt64(dropped, i.starts.Dropped(), queue("starts"))
 		o.ObserveInt64(dropped, i.wakes.Dropped(), queue("wakes"))
 		return nil

@@ -188,8 +188,10 @@ func (r *recorder) record(batch []handOut) bool {
 	i := r.issuer
 	for try := 1; ; try++ {
 		commands := make([]sequence.Command, len(batch))
+		untracked := i.storm.rages()
 		for j, h := range batch {
 			commands[j] = h.command()
+			commands[j].Untracked = untracked
 		}
 		decisions, err := i.applyRecords(commands)
 		if err == nil {
@@ -226,7 +228,11 @@ func (i *Issuer) recorded(commands []sequence.Command, decisions []sequence.Deci
 		switch d.Outcome {
 		case sequence.OutcomeRecorded, sequence.OutcomeAlreadyRecorded:
 			i.batches.settled(commands[j].BatchID, 1)
-			i.starts.Send(start{number: d.Number, due: now.Add(d.Wait)})
+			if d.Number.Tracked {
+				i.starts.Send(start{number: d.Number, due: now.Add(d.Wait)})
+			} else {
+				i.tracker.add(d.Number, commands[j].Untracked)
+			}
 		case sequence.OutcomeSuperseded: // taken away before anybody was told of it
 			i.batches.settled(commands[j].BatchID, 1)
 		default:

@@ -49,11 +49,14 @@ func (i *Issuer) readSettings(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	all := make(map[string]sequence.BizType, len(types))
 	for _, rules := range types {
+		all[rules.Name] = rules
 		if b, ok := i.buffers.Load(rules.Name); ok {
 			b.(*buffer).follow(rules) //nolint:forcetypeassert // the map holds buffers only
 		}
 	}
+	i.rules.Store(&all)
 	return nil
 }
 

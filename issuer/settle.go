@@ -132,6 +132,11 @@ func (i *Issuer) applySettles(ctx context.Context, commands []sequence.Command) 
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
 	i.metrics.batch(len(commands))
+	if i.storm.rages() {
+		for j := range commands {
+			commands[j].Untracked = commands[j].Kind == sequence.Abandon
+		}
+	}
 	return i.ledger.Apply(ctx, commands)
 }
 
@@ -139,7 +144,13 @@ func (i *Issuer) applySettles(ctx context.Context, commands []sequence.Command) 
 func (i *Issuer) settled(c sequence.Command, d sequence.Decision) Result {
 	switch d.Outcome {
 	case sequence.OutcomeRescued, sequence.OutcomeConfirmed, sequence.OutcomeAbandoned:
-		i.wakes.Send(wake{number: d.Number, kind: c.Kind, bizKey: c.BizKey, rescued: d.Outcome == sequence.OutcomeRescued, pool: d.Pool})
+		i.tracker.forget(d.Number)
+		w := wake{number: d.Number, kind: c.Kind, bizKey: c.BizKey, rescued: d.Outcome == sequence.OutcomeRescued, pool: d.Pool}
+		// A run that is not woken follows its row at its own deadline.
+		w.noRun = !d.Number.Tracked || c.Kind == sequence.Confirm && i.storm.rages()
+		if w.rescued || !w.noRun {
+			i.wakes.Send(w)
+		}
 	case sequence.OutcomeConflict:
 		i.log.Error("two holders met at one number", "asked", c.Ticket.String(), "asked_biz_key", c.BizKey,
 			"current", d.Number.Ticket().String(), "current_biz_key", d.Number.BizKey, "state", d.Number.State.String())
@@ -154,7 +165,9 @@ func (i *Issuer) accept(ctx context.Context, c sequence.Command, cause error) Re
 		return Result{Err: cause}
 	}
 	away := &sequence.UnavailableError{What: "the ledger is away", Cause: cause}
-	if c.Kind == sequence.Extend || c.Ticket.Life == 0 || !i.accepted.hasRoom() {
+	// Where no number has a run, nothing would look for one before the number is issued again.
+	noRuns := (*i.rules.Load())[c.Ticket.BizType].Track == sequence.TrackNone
+	if noRuns || c.Kind == sequence.Extend || c.Ticket.Life == 0 || !i.accepted.hasRoom() {
 		return Result{Err: away}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)

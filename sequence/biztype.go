@@ -76,6 +76,10 @@ type BizType struct {
 	RetryDelays []time.Duration
 	// DirectSignals says whether services may settle by signalling a number's run themselves.
 	DirectSignals bool
+	// Track says which numbers have a run of their own.
+	Track Track
+	// TrackAfter is when a number that is not settled gets one under TrackUnsettled, 100 ms to an hour.
+	TrackAfter time.Duration
 	// Revision counts the changes of these settings, from 1.
 	Revision int64
 }
@@ -88,6 +92,7 @@ func NewBizType(name string, format Format) BizType {
 		ConfirmTimeout: DefaultConfirmTimeout, SafetyWindow: DefaultSafetyWindow,
 		MaxReplays: DefaultMaxReplays, Reuse: ReuseAny, PoolOrder: PoolOrderLowest,
 		ExtendLimit: DefaultExtendLimit, OnTimeout: OnTimeoutAbandon, RetryDelays: DefaultRetryDelays(), DirectSignals: true,
+		Track: TrackEvery, TrackAfter: DefaultTrackAfter,
 	}
 }
 
@@ -141,6 +146,9 @@ func (b BizType) Validate() error {
 	for _, d := range b.RetryDelays {
 		fault(d >= MinRetryDelay && d <= MaxRetryDelay, "retryDelays", "%s is not from %s to %s", d, MinRetryDelay, MaxRetryDelay)
 	}
+	fault(slices.Contains(Tracks[:], b.Track), "track", "%s is not one of %v", b.Track, Tracks)
+	fault(b.TrackAfter >= MinTrackAfter && b.TrackAfter <= MaxTrackAfter, "trackAfter", "%s is not from %s to %s", b.TrackAfter, MinTrackAfter, MaxTrackAfter)
+	fault(b.Track != TrackNone || !b.DirectSignals, "directSignals", "no number has a run that could be signalled under track %s", TrackNone)
 	for _, what := range b.Probe.faults() {
 		fault(false, "probe", "%s", what)
 	}

@@ -44,12 +44,14 @@ const (
 	Retime
 	// Shift says: give a deadline that ended in an outage its time again.
 	Shift
+	// TrackIt says: the number gets a run of its own.
+	TrackIt
 )
 
 // Kinds lists every kind of command.
 var Kinds = [...]Kind{
 	Record, HandBack, Recover, Claim, Confirm, Abandon, Check, Repool, Replay,
-	Extend, Found, Bury, Requeue, WriteOff, Take, Retime, Shift,
+	Extend, Found, Bury, Requeue, WriteOff, Take, Retime, Shift, TrackIt,
 }
 
 // String is the kind in lower case, e.g. "hand_back". It labels metrics.
@@ -89,6 +91,8 @@ func (k Kind) String() string {
 		return "retime"
 	case Shift:
 		return "shift"
+	case TrackIt:
+		return "track"
 	}
 	return "kind_" + strconv.Itoa(int(k))
 }
@@ -110,6 +114,9 @@ type Command struct {
 	Lease time.Duration
 	// CallerGone: of Record. The caller left before it was answered, so the life begins abandoned.
 	CallerGone bool
+	// Untracked: of Record and Abandon. The number has no run of its own, whatever its biz type says:
+	// Temporal is behind.
+	Untracked bool
 	// Waiting: of Record. The caller is answered only after it, and is refused where the number has
 	// been taken away in between.
 	Waiting bool

@@ -38,6 +38,8 @@ type Decision struct {
 	RetryDelays []time.Duration
 	// Event is what the transition leaves in the number's timeline; nil for an ordinary one.
 	Event *Event
+	// MayHaveRun: somebody may have told a run of this life something that the row does not know.
+	MayHaveRun bool
 	// Cause is why the number died, where Outcome is OutcomeDead.
 	Cause DeadCause
 }
@@ -83,6 +85,8 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 		d.Outcome = retime(rules, next, now)
 	case Shift:
 		d.Outcome = shift(rules, next, c)
+	case TrackIt:
+		d.Outcome = track(rules, next, c, now)
 	}
 	if d.Outcome == OutcomeDead {
 		if d.Cause = c.Cause; c.Kind == Check {
@@ -94,6 +98,7 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 		d.Event = eventOf(n, c, d)
 	}
 	d.Wait, d.Pool, d.RetryDelays = wait(rules, d.Number, c, now), rules.PoolEntry(d.Number), rules.RetryDelays
+	d.MayHaveRun = rules.MayHaveRun(d.Number)
 	if next.State == Abandoned {
 		d.Probe = rules.Probe
 	}
@@ -106,10 +111,11 @@ func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		if n.Life > 0 {
 			n.Replays++
 		}
-		n.Life, n.Owner, n.BizKey, n.Tracked, n.Durable = c.Ticket.Life, "", c.BizKey, true, false
+		n.Life, n.Owner, n.BizKey, n.Tracked, n.Durable = c.Ticket.Life, "", c.BizKey, rules.tracksIssued() && !c.Untracked, false
 		n.IssuedTime, n.AbandonedTime, n.TakenUntil, n.RetryTimes = now, time.Time{}, time.Time{}, 0
 		if c.CallerGone {
 			giveUp(rules, n, now, ReasonCallerGone)
+			trackGivenUp(rules, n, c)
 		} else {
 			n.State, n.Deadline, n.Reason = Allocated, now.Add(rules.ConfirmTimeout), ""
 		}
@@ -205,6 +211,7 @@ func abandon(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	switch n.State {
 	case Allocated:
 		giveUp(rules, n, now, ReasonAbandoned)
+		trackGivenUp(rules, n, c)
 		return OutcomeAbandoned
 	case Confirmed:
 		return OutcomeAlreadyConfirmed
@@ -371,6 +378,8 @@ func take(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		return OutcomeSuperseded
 	case now.Before(n.TakenUntil):
 		return OutcomeAlreadyTaken
+	case n.State == Abandoned && !rules.Probe.Asks() && !rules.MayHaveRun(*n) && !now.Before(windowEnd(rules, *n)):
+		return OutcomeTaken // nobody is to be asked: one step brings it back, and whoever comes first takes it
 	}
 	n.TakenUntil = now.Add(rules.SafetyWindow + c.For)
 	for _, d := range rules.RetryDelays {

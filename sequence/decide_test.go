@@ -262,6 +262,17 @@ shift     | 2 REPLAYABLE  | *   | SUPERSEDED             | =                    
 shift     | 2 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
 shift     | 2 DEAD        | *   | SUPERSEDED             | =                      | =                      | =                      | =
 shift     | 2 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
+track     | 0 RESERVED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+track     | 0 REPLAYABLE  | *   | SUPERSEDED             | =                      | =                      | =                      | =
+track     | 0 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+track     | 0 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
+track     | 2 ALLOCATED   | *   | SUPERSEDED             | =                      | =                      | =                      | =
+track     | 2 CONFIRMED   | *   | SUPERSEDED             | =                      | =                      | =                      | =
+track     | 2 ABANDONED   | *   | SUPERSEDED             | =                      | =                      | =                      | =
+track     | 2 REPLAYABLE  | *   | SUPERSEDED             | =                      | =                      | =                      | =
+track     | 2 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+track     | 2 DEAD        | *   | SUPERSEDED             | =                      | =                      | =                      | =
+track     | 2 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
 `
 
 func TestEveryCommandOnEveryState(t *testing.T) {

@@ -95,7 +95,7 @@ func TestBizTypeReportsAllFaultsAtOnce(t *testing.T) {
 		require.ErrorAs(t, fault, &invalid)
 		fields = append(fields, invalid.Field)
 	}
-	require.Equal(t, []string{"bizType", "format", "source", "stepMin", "stepMax", "confirmTimeout", "safetyWindow", "maxReplays", "reuse", "poolOrder", "onTimeout", "retryDelays"}, fields)
+	require.Equal(t, []string{"bizType", "format", "source", "stepMin", "stepMax", "confirmTimeout", "safetyWindow", "maxReplays", "reuse", "poolOrder", "onTimeout", "retryDelays", "track", "trackAfter"}, fields)
 }
 
 func TestErrorsAreSentinels(t *testing.T) {

@@ -87,6 +87,8 @@ const (
 	OutcomeRetimed
 	// OutcomeShifted: its deadline ended in an outage, and runs again from its end.
 	OutcomeShifted
+	// OutcomeTracked: it has a run of its own from now on.
+	OutcomeTracked
 )
 
 // Outcomes lists every outcome, for tests and tables.
@@ -97,7 +99,7 @@ var Outcomes = [...]Outcome{
 	OutcomeRecorded, OutcomeAlreadyRecorded, OutcomeHandedBack, OutcomeRecovered, OutcomeClaimed, OutcomeNotDue, OutcomeExpired,
 	OutcomeUnchanged, OutcomeReplayable, OutcomeAlreadyReplayable, OutcomeRetired, OutcomeSuperseded,
 	OutcomeUnprobed, OutcomeFound, OutcomeDead, OutcomeAlreadyDead, OutcomeRequeued, OutcomeWrittenOff, OutcomeNotDead,
-	OutcomeTaken, OutcomeAlreadyTaken, OutcomeRetimed, OutcomeShifted,
+	OutcomeTaken, OutcomeAlreadyTaken, OutcomeRetimed, OutcomeShifted, OutcomeTracked,
 }
 
 // String is the outcome in capitals, e.g. "ALREADY_CONFIRMED".
@@ -177,6 +179,8 @@ func (o Outcome) String() string {
 		return "RETIMED"
 	case OutcomeShifted:
 		return "SHIFTED"
+	case OutcomeTracked:
+		return "TRACKED"
 	}
 	return "OUTCOME_" + strconv.Itoa(int(o))
 }

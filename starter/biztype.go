@@ -18,6 +18,7 @@ const (
 	poolOrderPrefix = "POOL_ORDER_"
 	onTimeoutPrefix = "ON_TIMEOUT_"
 	causePrefix     = "DEAD_CAUSE_"
+	trackPrefix     = "TRACK_"
 )
 
 // changeTo sets the rules that are present. Its error is only what Validate would not find.
@@ -48,6 +49,12 @@ func changeTo(asked *lacunav1.BizType, b *sequence.BizType) error {
 	if asked.OnTimeout != nil {
 		faults = append(faults, parse(&b.OnTimeout, sequence.ParseOnTimeout, asked.GetOnTimeout().String(), onTimeoutPrefix))
 	}
+	if asked.Track != nil {
+		faults = append(faults, parse(&b.Track, sequence.ParseTrack, asked.GetTrack().String(), trackPrefix))
+		if b.Track == sequence.TrackNone { // unless it is asked for
+			b.DirectSignals = false
+		}
+	}
 	if asked.GetProbe() != nil {
 		faults = append(faults, setProbe(&b.Probe, asked.GetProbe()))
 	}
@@ -66,6 +73,7 @@ func changeTo(asked *lacunav1.BizType, b *sequence.BizType) error {
 	faults = append(faults,
 		setDuration(&b.ConfirmTimeout, asked.GetConfirmTimeout(), "confirmTimeout"),
 		setDuration(&b.ExtendLimit, asked.GetExtendLimit(), "extendLimit"),
+		setDuration(&b.TrackAfter, asked.GetTrackAfter(), "trackAfter"),
 		setDuration(&b.SafetyWindow, asked.GetSafetyWindow(), "safetyWindow"))
 	return errors.Join(faults...)
 }
@@ -133,6 +141,7 @@ func bizTypeMessage(b sequence.BizType) *lacunav1.BizType {
 	reuse := lacunav1.Reuse(lacunav1.Reuse_value[reusePrefix+b.Reuse.String()])
 	order := lacunav1.PoolOrder(lacunav1.PoolOrder_value[poolOrderPrefix+b.PoolOrder.String()])
 	onTimeout := lacunav1.OnTimeout(lacunav1.OnTimeout_value[onTimeoutPrefix+b.OnTimeout.String()])
+	track := lacunav1.Track(lacunav1.Track_value[trackPrefix+b.Track.String()])
 	delays := make([]*durationpb.Duration, len(b.RetryDelays))
 	for i, d := range b.RetryDelays {
 		delays[i] = durationpb.New(d)
@@ -142,5 +151,6 @@ func bizTypeMessage(b sequence.BizType) *lacunav1.BizType {
 		ConfirmTimeout: durationpb.New(b.ConfirmTimeout), SafetyWindow: durationpb.New(b.SafetyWindow),
 		MaxReplays: &maxReplays, Reuse: &reuse, PoolOrder: &order, DurableIssue: &b.DurableIssue, Revision: &b.Revision,
 		ExtendLimit: durationpb.New(b.ExtendLimit), OnTimeout: &onTimeout, Probe: probeMessage(b.Probe), RetryDelays: delays, DirectSignals: &b.DirectSignals,
+		Track: &track, TrackAfter: durationpb.New(b.TrackAfter),
 	}
 }

@@ -43,6 +43,19 @@ func (r runs) Check(ctx context.Context, n sequence.Number) (open bool, err erro
 	return err == nil, err
 }
 
+// Open asks for the run by its workflow ID, the ticket.
+func (r runs) Open(ctx context.Context, n sequence.Number) (bool, error) {
+	described, err := r.client.DescribeWorkflowExecution(ctx, n.Ticket().String(), "")
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for a run of %s: %w", n.Ticket(), err)
+	}
+	return described.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+}
+
 // Commands reads the history of the run.
 func (r runs) Commands(ctx context.Context, n sequence.Number) ([]activities.ToldCommand, error) {
 	var commands []activities.ToldCommand

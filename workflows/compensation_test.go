@@ -38,7 +38,7 @@ type fleet struct {
 	onTake   func()       // after the look at what is taken
 }
 
-// newFleet makes numbers of life 1 whose windows are over.
+// newFleet makes numbers of life 1 whose windows are over and whose runs have closed.
 func newFleet(t *testing.T, count int) *fleet {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
@@ -52,7 +52,7 @@ func newFleet(t *testing.T, count int) *fleet {
 	f.SetTestTimeout(time.Minute)
 	for i := range count {
 		n := &sequence.Number{
-			ID: int64(i + 1), BizType: "ORDER", SeqNo: fmt.Sprintf("A-%06d", i+1), Value: int64(i + 1), Life: 1, State: sequence.Abandoned,
+			ID: int64(i + 1), BizType: "ORDER", SeqNo: fmt.Sprintf("A-%06d", i+1), Value: int64(i + 1), Life: 1, State: sequence.Abandoned, Tracked: true,
 			IssuedTime: f.start.Add(-time.Hour), AbandonedTime: f.start.Add(-time.Hour), Deadline: f.start.Add(-time.Minute),
 		}
 		f.rows[n.SeqNo], f.tickets = n, append(f.tickets, n.Ticket().String())
@@ -95,6 +95,8 @@ func (f *fleet) Remove(_ context.Context, entries []sequence.PoolEntry) error {
 	}
 	return nil
 }
+
+func (f *fleet) Open(context.Context, sequence.Number) (bool, error) { return false, nil }
 
 func (f *fleet) Check(context.Context, sequence.Number) (bool, error) { return false, nil }
 
@@ -185,6 +187,21 @@ func TestCompensation(t *testing.T) {
 		f.tickets = append(f.tickets, "ORDER~Z-9~1")
 		require.Equal(t, workflows.CompensationResult{Replayed: 1, Others: 4}, f.execute(t))
 	})
+	t.Run("asks no run where none has any", func(t *testing.T) {
+		f := newFleet(t, 1_500)
+		f.rules.Track = sequence.TrackNone
+		f.deaf = func() error { return errors.New("there is no run") }
+		for i, ticket := range f.tickets {
+			f.row(seqNoOf(t, ticket), func(n *sequence.Number) {
+				if n.Tracked = false; i%3 == 0 { // not confirmed in time
+					n.State, n.AbandonedTime = sequence.Allocated, time.Time{}
+				}
+			})
+		}
+		require.Equal(t, workflows.CompensationResult{Replayed: 1_500}, f.execute(t))
+		require.GreaterOrEqual(t, f.ran(), safetyWindow, "those that were given up by it waited their window out")
+		require.Len(t, f.pool, 1_500)
+	})
 	t.Run("goes on with what an attempt took that died", func(t *testing.T) {
 		f := newFleet(t, 3)
 		died := false
@@ -258,4 +275,11 @@ func TestCompensation(t *testing.T) {
 		require.True(t, temporal.IsCanceledError(errors.Unwrap(f.GetWorkflowError())))
 		require.Equal(t, map[sequence.State]int{sequence.Replayable: 2}, f.states())
 	})
+}
+
+func seqNoOf(t *testing.T, ticket string) string {
+	t.Helper()
+	parsed, err := sequence.ParseTicket(ticket)
+	require.NoError(t, err)
+	return parsed.SeqNo
 }

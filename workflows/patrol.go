@@ -16,6 +16,7 @@ import (
 type PatrolResult struct {
 	Shifted   activities.ShiftResult   `json:"shifted"`
 	Recovered activities.RecoverResult `json:"recovered"`
+	Gathered  GatherTotal              `json:"gathered"`
 	Nudged    activities.NudgeResult   `json:"nudged"`
 	Repooled  activities.RepoolResult  `json:"repooled"`
 	Purged    activities.PurgeResult   `json:"purged"`
@@ -27,6 +28,7 @@ const (
 	changePurge  = "purge"
 	changeRetime = "retime"
 	changeShift  = "shift"
+	changeGather = "gather"
 )
 
 // patrolStep tries once: the next round is a few seconds away.
@@ -40,8 +42,8 @@ func patrolStep(ctx workflow.Context, summary string) workflow.Context {
 }
 
 // Patrol is one round of the net under every number: it moves the deadlines that ended in an outage,
-// recovers what dead issuers held, wakes the
-// runs of numbers that are overdue, starts a Compensation for those whose runs have closed, pushes free numbers that the pool may have lost, and deletes
+// recovers what dead issuers held, starts a Compensation for the numbers that are overdue and have no run of
+// their own, wakes the runs of those that have one, pushes free numbers that the pool may have lost, and deletes
 // idempotency keys that have expired, and lets waiting numbers follow changed settings. A step that
 // fails does not keep the others from their work.
 func Patrol(ctx workflow.Context) (PatrolResult, error) {
@@ -51,8 +53,13 @@ func Patrol(ctx workflow.Context) (PatrolResult, error) {
 		shifted = workflow.ExecuteActivity(patrolStep(ctx, "move deadlines that ended in an outage"), activities.ShiftName).Get(ctx, &result.Shifted)
 	}
 	recovered := workflow.ExecuteActivity(patrolStep(ctx, "recover what dead issuers held"), activities.RecoverName).Get(ctx, &result.Recovered)
+	var gathered error
+	gathers := workflow.GetVersion(ctx, changeGather, workflow.DefaultVersion, 1) >= 1
+	if gathers {
+		gathered = gather(ctx, &result.Gathered)
+	}
 	nudged := workflow.ExecuteActivity(patrolStep(ctx, "wake what is overdue"), activities.NudgeName).Get(ctx, &result.Nudged)
-	compensated := compensate(ctx, result.Nudged.Closed)
+	compensated := compensate(ctx, "", result.Nudged.Closed, gathers)
 	repooled := workflow.ExecuteActivity(patrolStep(ctx, "push what the pool may have lost"), activities.RepoolName).Get(ctx, &result.Repooled)
 	var purged error
 	if workflow.GetVersion(ctx, changePurge, workflow.DefaultVersion, 1) >= 1 {
@@ -62,21 +69,64 @@ func Patrol(ctx workflow.Context) (PatrolResult, error) {
 	if workflow.GetVersion(ctx, changeRetime, workflow.DefaultVersion, 1) >= 1 {
 		retimed = workflow.ExecuteActivity(patrolStep(ctx, "set the deadlines by the rules of now"), activities.RetimeName).Get(ctx, &result.Retimed)
 	}
-	return result, errors.Join(shifted, recovered, nudged, compensated, repooled, purged, retimed)
+	return result, errors.Join(shifted, recovered, gathered, nudged, compensated, repooled, purged, retimed)
 }
 
-// compensate starts a Compensation for each batch, and waits only until it has started.
-func compensate(ctx workflow.Context, batches []activities.Numbers) error {
+// GatherTotal counts what a round found that no run of its own sees to.
+type GatherTotal struct {
+	Numbers       int `json:"numbers"`
+	Compensations int `json:"compensations"`
+	// Tracked turned out to have an open run.
+	Tracked int `json:"tracked,omitempty"`
+}
+
+// maxGathers bounds the pages of a round: what is left is the next one's.
+const maxGathers = 5
+
+// gather goes through the numbers without a run page by page, and starts their Compensations.
+func gather(ctx workflow.Context, total *GatherTotal) error {
+	var in activities.GatherInput
+	for page := range maxGathers {
+		var found activities.GatherResult
+		err := workflow.ExecuteActivity(patrolStep(ctx, "find what is overdue and has no run"), activities.GatherName, in).Get(ctx, &found)
+		if err != nil {
+			return err
+		}
+		if err := compensate(ctx, fmt.Sprintf("p%d-", page), found.Batches, true); err != nil {
+			return err
+		}
+		total.Compensations += len(found.Batches)
+		total.Tracked += found.Tracked
+		for _, batch := range found.Batches {
+			total.Numbers += len(batch.Tickets)
+		}
+		if found.Next == nil {
+			return nil
+		}
+		in.After = *found.Next
+	}
+	return nil
+}
+
+// compensate starts a Compensation for each batch, and waits only until all have started; a round that began
+// before they were started together waits for each.
+func compensate(ctx workflow.Context, page string, batches []activities.Numbers, together bool) error {
+	var children []workflow.ChildWorkflowFuture
 	var errs []error
 	for i, batch := range batches {
 		childCtx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-			WorkflowID:            fmt.Sprintf("%s-%s-%s-%d", compensationPrefix, batch.BizType, workflow.GetInfo(ctx).WorkflowExecution.RunID, i),
+			WorkflowID:            fmt.Sprintf("%s-%s-%s-%s%d", compensationPrefix, batch.BizType, workflow.GetInfo(ctx).WorkflowExecution.RunID, page, i),
 			TaskQueue:             PatrolTaskQueue,
 			ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 			StaticSummary:         fmt.Sprintf("%s, %d numbers from %s", batch.BizType, len(batch.Tickets), batch.Tickets[0]),
 			TypedSearchAttributes: temporal.NewSearchAttributes(AttributeBizType.ValueSet(batch.BizType)),
 		})
 		child := workflow.ExecuteChildWorkflow(childCtx, CompensationName, CompensationInput{Numbers: batch})
+		if children = append(children, child); !together {
+			_ = child.GetChildWorkflowExecution().Get(ctx, nil) // it is asked again below
+		}
+	}
+	for _, child := range children {
 		errs = append(errs, child.GetChildWorkflowExecution().Get(ctx, nil))
 	}
 	return errors.Join(errs...)

@@ -23,6 +23,9 @@ func TestPatrolTakesEveryStepThoughOneFails(t *testing.T) {
 	env.RegisterActivityWithOptions(func(context.Context) (activities.ShiftResult, error) {
 		return activities.ShiftResult{}, nil
 	}, activity.RegisterOptions{Name: activities.ShiftName})
+	env.RegisterActivityWithOptions(func(context.Context, activities.GatherInput) (activities.GatherResult, error) {
+		return activities.GatherResult{}, nil
+	}, activity.RegisterOptions{Name: activities.GatherName})
 	env.RegisterActivityWithOptions(func(context.Context) (activities.RecoverResult, error) {
 		return activities.RecoverResult{}, errors.New("the ledger is away")
 	}, activity.RegisterOptions{Name: activities.RecoverName})

@@ -11,19 +11,39 @@ import (
 const OverdueGrace = 5 * time.Second
 
 // The scan reads idx_status_deadline in its order, one state at a time.
-const queryOverdue = `SELECT ` + numberColumns + ` FROM t_seq_issue_log FORCE INDEX (idx_status_deadline)
-	WHERE status = ? AND deadline < UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND
-	AND (taken_until IS NULL OR taken_until < UTC_TIMESTAMP(6)) AND (deadline > ? OR deadline = ? AND id > ?)
-	ORDER BY deadline, id LIMIT ?`
+const (
+	selectOverdue = `SELECT ` + numberColumns + ` FROM t_seq_issue_log FORCE INDEX (idx_status_deadline)
+		WHERE status = ? AND deadline < UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND
+		AND (taken_until IS NULL OR taken_until < UTC_TIMESTAMP(6)) AND (deadline > ? OR deadline = ? AND id > ?)`
+	orderOverdue = ` ORDER BY deadline, id LIMIT ?`
+
+	queryOverdue        = selectOverdue + orderOverdue
+	queryOverdueTracked = selectOverdue + ` AND tracked = ?` + orderOverdue
+)
 
 // Overdue reads at most limit numbers in the state, Allocated, Abandoned or Replayable, whose deadline passed
 // OverdueGrace ago or earlier, by the order of deadline and id, after the given one; the zero Number
 // begins at the start. Those that a Compensation has taken on are left out.
 func (l *Ledger) Overdue(ctx context.Context, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error) {
+	numbers, err := scanNumbers(l.db.QueryContext(ctx, queryOverdue, append(overdueArgs(state, OverdueGrace, after), limit)...))
+	return numbers, classify("look for overdue numbers", err)
+}
+
+// OverdueTracked reads of the same those that have a run of their own, or those that have none. Of the
+// latter nobody else sees to any, so they are due as soon as their deadline has passed.
+func (l *Ledger) OverdueTracked(ctx context.Context, state sequence.State, tracked bool, after sequence.Number, limit int) ([]sequence.Number, error) {
+	grace := OverdueGrace
+	if !tracked {
+		grace = 0
+	}
+	numbers, err := scanNumbers(l.db.QueryContext(ctx, queryOverdueTracked, append(overdueArgs(state, grace, after), tracked, limit)...))
+	return numbers, classify("look for overdue numbers", err)
+}
+
+func overdueArgs(state sequence.State, grace time.Duration, after sequence.Number) []any {
 	from := after.Deadline
 	if from.IsZero() {
 		from = time.Unix(0, 0).UTC()
 	}
-	numbers, err := scanNumbers(l.db.QueryContext(ctx, queryOverdue, state, OverdueGrace.Microseconds(), from, from, after.ID, limit))
-	return numbers, classify("look for overdue numbers", err)
+	return []any{state, grace.Microseconds(), from, from, after.ID}
 }

@@ -33,21 +33,28 @@ const (
 type Courier[T any] struct {
 	log     *slog.Logger
 	deliver func(context.Context, T) error
-	queue   chan T
+	queue   chan queued[T]
 	ctx     context.Context //nolint:containedctx // the courier's own life
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	waiting atomic.Int64
 	dropped atomic.Int64
+	oldest  atomic.Int64 // when the thing was sent that was last taken out of the queue, Unix nanoseconds
 
 	sending sync.RWMutex // against a close while something is being sent
 	closed  bool
 }
 
+// queued is a thing and when it was sent.
+type queued[T any] struct {
+	thing T
+	sent  time.Time
+}
+
 // New starts a courier. deliver is called again until it returns nil; its context ends when Close
 // runs out of time.
 func New[T any](o Options, log *slog.Logger, deliver func(context.Context, T) error) *Courier[T] {
-	c := &Courier[T]{log: log, deliver: deliver, queue: make(chan T, o.Capacity)}
+	c := &Courier[T]{log: log, deliver: deliver, queue: make(chan queued[T], o.Capacity)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	for range o.Workers {
 		c.workers.Go(c.work)
@@ -61,9 +68,12 @@ func (c *Courier[T]) Send(thing T) bool {
 	c.sending.RLock()
 	defer c.sending.RUnlock()
 	if !c.closed {
-		c.waiting.Add(1)
+		now := time.Now()
+		if c.waiting.Add(1) == 1 {
+			c.oldest.Store(now.UnixNano())
+		}
 		select {
-		case c.queue <- thing:
+		case c.queue <- queued[T]{thing, now}:
 			return true
 		default:
 			c.waiting.Add(-1)
@@ -77,6 +87,14 @@ func (c *Courier[T]) Send(thing T) bool {
 
 // Waiting counts what is not delivered yet.
 func (c *Courier[T]) Waiting() int64 { return c.waiting.Load() }
+
+// Lag is for how long, about, the oldest thing has waited that is not delivered yet.
+func (c *Courier[T]) Lag() time.Duration {
+	if c.waiting.Load() == 0 {
+		return 0
+	}
+	return time.Duration(time.Now().UnixNano() - c.oldest.Load())
+}
 
 // Dropped counts what was not taken.
 func (c *Courier[T]) Dropped() int64 { return c.dropped.Load() }
@@ -100,8 +118,9 @@ func (c *Courier[T]) Close(ctx context.Context) error {
 }
 
 func (c *Courier[T]) work() {
-	for thing := range c.queue {
-		if !c.bring(thing) {
+	for next := range c.queue {
+		c.oldest.Store(next.sent.UnixNano())
+		if !c.bring(next.thing) {
 			return
 		}
 		c.waiting.Add(-1)

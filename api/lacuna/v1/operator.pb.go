@@ -23,6 +23,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Track says which numbers have a run of their own in Temporal. The others are seen to in batches: the
+// states and the guarantees are the same, Temporal shows less of them, and they cost far less.
+type Track int32
+
+const (
+	Track_TRACK_UNSPECIFIED Track = 0
+	// Each number that is handed out.
+	Track_TRACK_EVERY Track = 1
+	// What is abandoned, or not settled after track_after.
+	Track_TRACK_UNSETTLED Track = 2
+	// None. Commands are never ACCEPTED: while the ledger is away they are UNAVAILABLE.
+	Track_TRACK_NONE Track = 3
+)
+
+// Enum value maps for Track.
+var (
+	Track_name = map[int32]string{
+		0: "TRACK_UNSPECIFIED",
+		1: "TRACK_EVERY",
+		2: "TRACK_UNSETTLED",
+		3: "TRACK_NONE",
+	}
+	Track_value = map[string]int32{
+		"TRACK_UNSPECIFIED": 0,
+		"TRACK_EVERY":       1,
+		"TRACK_UNSETTLED":   2,
+		"TRACK_NONE":        3,
+	}
+)
+
+func (x Track) Enum() *Track {
+	p := new(Track)
+	*p = x
+	return p
+}
+
+func (x Track) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Track) Descriptor() protoreflect.EnumDescriptor {
+	return file_lacuna_v1_operator_proto_enumTypes[0].Descriptor()
+}
+
+func (Track) Type() protoreflect.EnumType {
+	return &file_lacuna_v1_operator_proto_enumTypes[0]
+}
+
+func (x Track) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Track.Descriptor instead.
+func (Track) EnumDescriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{0}
+}
+
 // OnTimeout says what becomes of a number that nobody confirmed in time.
 type OnTimeout int32
 
@@ -59,11 +116,11 @@ func (x OnTimeout) String() string {
 }
 
 func (OnTimeout) Descriptor() protoreflect.EnumDescriptor {
-	return file_lacuna_v1_operator_proto_enumTypes[0].Descriptor()
+	return file_lacuna_v1_operator_proto_enumTypes[1].Descriptor()
 }
 
 func (OnTimeout) Type() protoreflect.EnumType {
-	return &file_lacuna_v1_operator_proto_enumTypes[0]
+	return &file_lacuna_v1_operator_proto_enumTypes[1]
 }
 
 func (x OnTimeout) Number() protoreflect.EnumNumber {
@@ -72,7 +129,7 @@ func (x OnTimeout) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OnTimeout.Descriptor instead.
 func (OnTimeout) EnumDescriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{0}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{1}
 }
 
 // Source is where the values of a biz type come from.
@@ -115,11 +172,11 @@ func (x Source) String() string {
 }
 
 func (Source) Descriptor() protoreflect.EnumDescriptor {
-	return file_lacuna_v1_operator_proto_enumTypes[1].Descriptor()
+	return file_lacuna_v1_operator_proto_enumTypes[2].Descriptor()
 }
 
 func (Source) Type() protoreflect.EnumType {
-	return &file_lacuna_v1_operator_proto_enumTypes[1]
+	return &file_lacuna_v1_operator_proto_enumTypes[2]
 }
 
 func (x Source) Number() protoreflect.EnumNumber {
@@ -128,7 +185,7 @@ func (x Source) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Source.Descriptor instead.
 func (Source) EnumDescriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{1}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{2}
 }
 
 // Reuse says whether a number that was given up is issued again.
@@ -171,11 +228,11 @@ func (x Reuse) String() string {
 }
 
 func (Reuse) Descriptor() protoreflect.EnumDescriptor {
-	return file_lacuna_v1_operator_proto_enumTypes[2].Descriptor()
+	return file_lacuna_v1_operator_proto_enumTypes[3].Descriptor()
 }
 
 func (Reuse) Type() protoreflect.EnumType {
-	return &file_lacuna_v1_operator_proto_enumTypes[2]
+	return &file_lacuna_v1_operator_proto_enumTypes[3]
 }
 
 func (x Reuse) Number() protoreflect.EnumNumber {
@@ -184,7 +241,7 @@ func (x Reuse) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Reuse.Descriptor instead.
 func (Reuse) EnumDescriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{2}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{3}
 }
 
 // PoolOrder says which free number is issued first.
@@ -223,11 +280,11 @@ func (x PoolOrder) String() string {
 }
 
 func (PoolOrder) Descriptor() protoreflect.EnumDescriptor {
-	return file_lacuna_v1_operator_proto_enumTypes[3].Descriptor()
+	return file_lacuna_v1_operator_proto_enumTypes[4].Descriptor()
 }
 
 func (PoolOrder) Type() protoreflect.EnumType {
-	return &file_lacuna_v1_operator_proto_enumTypes[3]
+	return &file_lacuna_v1_operator_proto_enumTypes[4]
 }
 
 func (x PoolOrder) Number() protoreflect.EnumNumber {
@@ -236,7 +293,7 @@ func (x PoolOrder) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PoolOrder.Descriptor instead.
 func (PoolOrder) EnumDescriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{3}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{4}
 }
 
 // DeadCause is why a number waits for a person.
@@ -283,11 +340,11 @@ func (x DeadCause) String() string {
 }
 
 func (DeadCause) Descriptor() protoreflect.EnumDescriptor {
-	return file_lacuna_v1_operator_proto_enumTypes[4].Descriptor()
+	return file_lacuna_v1_operator_proto_enumTypes[5].Descriptor()
 }
 
 func (DeadCause) Type() protoreflect.EnumType {
-	return &file_lacuna_v1_operator_proto_enumTypes[4]
+	return &file_lacuna_v1_operator_proto_enumTypes[5]
 }
 
 func (x DeadCause) Number() protoreflect.EnumNumber {
@@ -296,7 +353,7 @@ func (x DeadCause) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DeadCause.Descriptor instead.
 func (DeadCause) EnumDescriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{4}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{5}
 }
 
 // BizType is one numbering and its rules.
@@ -347,8 +404,13 @@ type BizType struct {
 	// The pauses between the attempts to bring a number back to the pool, 1 to 10 of 10 ms to a day; after
 	// the last attempt it is a dead letter. 30 s, 2 min, 5 min. An empty list changes nothing.
 	RetryDelays []*durationpb.Duration `protobuf:"bytes,18,rep,name=retry_delays,json=retryDelays,proto3" json:"retry_delays,omitempty"`
-	// Whether services may settle by signalling a number's run themselves. true.
+	// Whether services may settle by signalling a number's run themselves. true; false under TRACK_NONE,
+	// where there are no runs.
 	DirectSignals *bool `protobuf:"varint,19,opt,name=direct_signals,json=directSignals,proto3,oneof" json:"direct_signals,omitempty"`
+	// Which numbers have a run of their own in Temporal. TRACK_EVERY. Numbers keep the run that they have.
+	Track *Track `protobuf:"varint,20,opt,name=track,proto3,enum=lacuna.v1.Track,oneof" json:"track,omitempty"`
+	// When a number that is not settled gets a run under TRACK_UNSETTLED, 100 ms to 1 h. 5 s.
+	TrackAfter    *durationpb.Duration `protobuf:"bytes,21,opt,name=track_after,json=trackAfter,proto3" json:"track_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -514,6 +576,20 @@ func (x *BizType) GetDirectSignals() bool {
 		return *x.DirectSignals
 	}
 	return false
+}
+
+func (x *BizType) GetTrack() Track {
+	if x != nil && x.Track != nil {
+		return *x.Track
+	}
+	return Track_TRACK_UNSPECIFIED
+}
+
+func (x *BizType) GetTrackAfter() *durationpb.Duration {
+	if x != nil {
+		return x.TrackAfter
+	}
+	return nil
 }
 
 // Probe asks the business whether it holds a number, by SQL or by HTTP. No answer is not "no": the
@@ -1887,7 +1963,7 @@ var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\n" +
-	"\x18lacuna/v1/operator.proto\x12\tlacuna.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18lacuna/v1/sequence.proto\"\xff\a\n" +
+	"\x18lacuna/v1/operator.proto\x12\tlacuna.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18lacuna/v1/sequence.proto\"\xf2\b\n" +
 	"\aBizType\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\x06format\x18\x02 \x01(\tH\x00R\x06format\x88\x01\x01\x12\x1e\n" +
@@ -1912,7 +1988,10 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"on_timeout\x18\x10 \x01(\x0e2\x14.lacuna.v1.OnTimeoutH\vR\tonTimeout\x88\x01\x01\x12&\n" +
 	"\x05probe\x18\x11 \x01(\v2\x10.lacuna.v1.ProbeR\x05probe\x12<\n" +
 	"\fretry_delays\x18\x12 \x03(\v2\x19.google.protobuf.DurationR\vretryDelays\x12*\n" +
-	"\x0edirect_signals\x18\x13 \x01(\bH\fR\rdirectSignals\x88\x01\x01B\t\n" +
+	"\x0edirect_signals\x18\x13 \x01(\bH\fR\rdirectSignals\x88\x01\x01\x12+\n" +
+	"\x05track\x18\x14 \x01(\x0e2\x10.lacuna.v1.TrackH\rR\x05track\x88\x01\x01\x12:\n" +
+	"\vtrack_after\x18\x15 \x01(\v2\x19.google.protobuf.DurationR\n" +
+	"trackAfterB\t\n" +
 	"\a_formatB\v\n" +
 	"\t_step_minB\v\n" +
 	"\t_step_maxB\x0e\n" +
@@ -1926,7 +2005,8 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\v_pool_orderB\x10\n" +
 	"\x0e_durable_issueB\r\n" +
 	"\v_on_timeoutB\x11\n" +
-	"\x0f_direct_signals\"\x97\x01\n" +
+	"\x0f_direct_signalsB\b\n" +
+	"\x06_track\"\x97\x01\n" +
 	"\x05Probe\x12'\n" +
 	"\x03sql\x18\x01 \x01(\v2\x13.lacuna.v1.SQLProbeH\x00R\x03sql\x12*\n" +
 	"\x04http\x18\x02 \x01(\v2\x14.lacuna.v1.HTTPProbeH\x00R\x04http\x123\n" +
@@ -2020,7 +2100,13 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x0fcurrent_biz_key\x18\x04 \x01(\tR\rcurrentBizKey\x125\n" +
 	"\rcurrent_state\x18\x05 \x01(\x0e2\x10.lacuna.v1.StateR\fcurrentState\x12J\n" +
 	"\x13current_issued_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x11currentIssuedTime\x12?\n" +
-	"\rdetected_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\fdetectedTime*[\n" +
+	"\rdetected_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\fdetectedTime*T\n" +
+	"\x05Track\x12\x15\n" +
+	"\x11TRACK_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vTRACK_EVERY\x10\x01\x12\x13\n" +
+	"\x0fTRACK_UNSETTLED\x10\x02\x12\x0e\n" +
+	"\n" +
+	"TRACK_NONE\x10\x03*[\n" +
 	"\tOnTimeout\x12\x1a\n" +
 	"\x16ON_TIMEOUT_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ON_TIMEOUT_ABANDON\x10\x01\x12\x1a\n" +
@@ -2068,90 +2154,93 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 	return file_lacuna_v1_operator_proto_rawDescData
 }
 
-var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
 var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_lacuna_v1_operator_proto_goTypes = []any{
-	(OnTimeout)(0),                      // 0: lacuna.v1.OnTimeout
-	(Source)(0),                         // 1: lacuna.v1.Source
-	(Reuse)(0),                          // 2: lacuna.v1.Reuse
-	(PoolOrder)(0),                      // 3: lacuna.v1.PoolOrder
-	(DeadCause)(0),                      // 4: lacuna.v1.DeadCause
-	(*BizType)(nil),                     // 5: lacuna.v1.BizType
-	(*Probe)(nil),                       // 6: lacuna.v1.Probe
-	(*SQLProbe)(nil),                    // 7: lacuna.v1.SQLProbe
-	(*HTTPProbe)(nil),                   // 8: lacuna.v1.HTTPProbe
-	(*PutBizTypeRequest)(nil),           // 9: lacuna.v1.PutBizTypeRequest
-	(*PutBizTypeResponse)(nil),          // 10: lacuna.v1.PutBizTypeResponse
-	(*GetBizTypeRequest)(nil),           // 11: lacuna.v1.GetBizTypeRequest
-	(*GetBizTypeResponse)(nil),          // 12: lacuna.v1.GetBizTypeResponse
-	(*ListBizTypesRequest)(nil),         // 13: lacuna.v1.ListBizTypesRequest
-	(*ListBizTypesResponse)(nil),        // 14: lacuna.v1.ListBizTypesResponse
-	(*DeadLetterFilter)(nil),            // 15: lacuna.v1.DeadLetterFilter
-	(*ListDeadLettersRequest)(nil),      // 16: lacuna.v1.ListDeadLettersRequest
-	(*ListDeadLettersResponse)(nil),     // 17: lacuna.v1.ListDeadLettersResponse
-	(*DeadLetterCount)(nil),             // 18: lacuna.v1.DeadLetterCount
-	(*DeadLetter)(nil),                  // 19: lacuna.v1.DeadLetter
-	(*RequeueDeadLettersRequest)(nil),   // 20: lacuna.v1.RequeueDeadLettersRequest
-	(*RequeueDeadLettersResponse)(nil),  // 21: lacuna.v1.RequeueDeadLettersResponse
-	(*WriteOffDeadLettersRequest)(nil),  // 22: lacuna.v1.WriteOffDeadLettersRequest
-	(*WriteOffDeadLettersResponse)(nil), // 23: lacuna.v1.WriteOffDeadLettersResponse
-	(*ListConflictsRequest)(nil),        // 24: lacuna.v1.ListConflictsRequest
-	(*ListConflictsResponse)(nil),       // 25: lacuna.v1.ListConflictsResponse
-	(*Conflict)(nil),                    // 26: lacuna.v1.Conflict
-	(*durationpb.Duration)(nil),         // 27: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 28: google.protobuf.Timestamp
-	(State)(0),                          // 29: lacuna.v1.State
+	(Track)(0),                          // 0: lacuna.v1.Track
+	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
+	(Source)(0),                         // 2: lacuna.v1.Source
+	(Reuse)(0),                          // 3: lacuna.v1.Reuse
+	(PoolOrder)(0),                      // 4: lacuna.v1.PoolOrder
+	(DeadCause)(0),                      // 5: lacuna.v1.DeadCause
+	(*BizType)(nil),                     // 6: lacuna.v1.BizType
+	(*Probe)(nil),                       // 7: lacuna.v1.Probe
+	(*SQLProbe)(nil),                    // 8: lacuna.v1.SQLProbe
+	(*HTTPProbe)(nil),                   // 9: lacuna.v1.HTTPProbe
+	(*PutBizTypeRequest)(nil),           // 10: lacuna.v1.PutBizTypeRequest
+	(*PutBizTypeResponse)(nil),          // 11: lacuna.v1.PutBizTypeResponse
+	(*GetBizTypeRequest)(nil),           // 12: lacuna.v1.GetBizTypeRequest
+	(*GetBizTypeResponse)(nil),          // 13: lacuna.v1.GetBizTypeResponse
+	(*ListBizTypesRequest)(nil),         // 14: lacuna.v1.ListBizTypesRequest
+	(*ListBizTypesResponse)(nil),        // 15: lacuna.v1.ListBizTypesResponse
+	(*DeadLetterFilter)(nil),            // 16: lacuna.v1.DeadLetterFilter
+	(*ListDeadLettersRequest)(nil),      // 17: lacuna.v1.ListDeadLettersRequest
+	(*ListDeadLettersResponse)(nil),     // 18: lacuna.v1.ListDeadLettersResponse
+	(*DeadLetterCount)(nil),             // 19: lacuna.v1.DeadLetterCount
+	(*DeadLetter)(nil),                  // 20: lacuna.v1.DeadLetter
+	(*RequeueDeadLettersRequest)(nil),   // 21: lacuna.v1.RequeueDeadLettersRequest
+	(*RequeueDeadLettersResponse)(nil),  // 22: lacuna.v1.RequeueDeadLettersResponse
+	(*WriteOffDeadLettersRequest)(nil),  // 23: lacuna.v1.WriteOffDeadLettersRequest
+	(*WriteOffDeadLettersResponse)(nil), // 24: lacuna.v1.WriteOffDeadLettersResponse
+	(*ListConflictsRequest)(nil),        // 25: lacuna.v1.ListConflictsRequest
+	(*ListConflictsResponse)(nil),       // 26: lacuna.v1.ListConflictsResponse
+	(*Conflict)(nil),                    // 27: lacuna.v1.Conflict
+	(*durationpb.Duration)(nil),         // 28: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 29: google.protobuf.Timestamp
+	(State)(0),                          // 30: lacuna.v1.State
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	27, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	27, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
-	1,  // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
-	2,  // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
-	3,  // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	27, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
-	0,  // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
-	6,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	27, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
-	7,  // 9: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
-	8,  // 10: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	27, // 11: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
-	5,  // 12: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
-	5,  // 13: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	5,  // 14: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	5,  // 15: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
-	4,  // 16: lacuna.v1.DeadLetterFilter.cause:type_name -> lacuna.v1.DeadCause
-	15, // 17: lacuna.v1.ListDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	19, // 18: lacuna.v1.ListDeadLettersResponse.dead_letters:type_name -> lacuna.v1.DeadLetter
-	18, // 19: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
-	4,  // 20: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
-	4,  // 21: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	28, // 22: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	29, // 23: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
-	15, // 24: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	15, // 25: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	26, // 26: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	29, // 27: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	28, // 28: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	28, // 29: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	9,  // 30: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	11, // 31: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	13, // 32: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	16, // 33: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	20, // 34: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	22, // 35: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	24, // 36: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	10, // 37: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	12, // 38: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	14, // 39: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	17, // 40: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	21, // 41: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	23, // 42: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	25, // 43: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	37, // [37:44] is the sub-list for method output_type
-	30, // [30:37] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	28, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	28, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	2,  // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
+	3,  // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
+	4,  // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
+	28, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	1,  // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
+	7,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
+	28, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	0,  // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
+	28, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	8,  // 11: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
+	9,  // 12: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
+	28, // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	6,  // 14: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
+	6,  // 15: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	6,  // 16: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	6,  // 17: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
+	5,  // 18: lacuna.v1.DeadLetterFilter.cause:type_name -> lacuna.v1.DeadCause
+	16, // 19: lacuna.v1.ListDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	20, // 20: lacuna.v1.ListDeadLettersResponse.dead_letters:type_name -> lacuna.v1.DeadLetter
+	19, // 21: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
+	5,  // 22: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
+	5,  // 23: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
+	29, // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	30, // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	16, // 26: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	16, // 27: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	27, // 28: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
+	30, // 29: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	29, // 30: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	29, // 31: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	10, // 32: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	12, // 33: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	14, // 34: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	17, // 35: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	21, // 36: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	23, // 37: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	25, // 38: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	11, // 39: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	13, // 40: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	15, // 41: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	18, // 42: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	22, // 43: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	24, // 44: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	26, // 45: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	39, // [39:46] is the sub-list for method output_type
+	32, // [32:39] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -2170,7 +2259,7 @@ func file_lacuna_v1_operator_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
-			NumEnums:      5,
+			NumEnums:      6,
 			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
