@@ -28,9 +28,9 @@ type beat struct {
 	retime  bool            // the settings of ORDER were changed
 	pushed  map[string]int
 	removed []string
-	retired string // a free number that may not be issued any more
-	durable string // a dead issuer whose callers had not been answered
-	keys    int    // that have expired
+	retired string                               // a free number that may not be issued any more
+	durable string                               // a dead issuer whose callers had not been answered
+	keys    int                                  // that have expired
 	runless map[sequence.State][]sequence.Number // overdue, without a run of their own
 	open    map[string]bool                      // numbers that have an open run all the same
 	tracked []string

@@ -49,6 +49,8 @@ type runs struct{}
 
 func (runs) Start(context.Context, sequence.Number, time.Duration) error { return nil }
 
+func (runs) Backlog(context.Context) (time.Duration, error) { return 0, nil }
+
 func (runs) Wake(context.Context, sequence.Number, sequence.Kind, string) error { return nil }
 
 // BenchmarkNext takes numbers out of memory, in rounds that memory can serve, with one caller for

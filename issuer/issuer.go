@@ -48,6 +48,8 @@ type Lifecycles interface {
 	Start(ctx context.Context, n sequence.Number, left time.Duration) error
 	// Wake signals the run, and starts it if it is missing. ErrRunClosed where it has closed.
 	Wake(ctx context.Context, n sequence.Number, kind sequence.Kind, bizKey string) error
+	// Backlog is how long the oldest task of the runs has waited for a worker.
+	Backlog(ctx context.Context) (time.Duration, error)
 }
 
 // ErrRunClosed is a wake that met a closed run: nothing was taken, and nothing had to be.
@@ -138,6 +140,7 @@ func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ..
 	i.records = newRecorder(i)
 	i.upkeep.Go(i.keepLease)
 	i.upkeep.Go(i.keepSettings)
+	i.upkeep.Go(i.storm.watch)
 	if err := i.metrics.observe(o.meter, i); err != nil {
 		return nil, errors.Join(err, i.Stop(ctx))
 	}

@@ -29,6 +29,8 @@ type runs struct {
 	starts map[string]time.Duration
 	wakes  map[string]sequence.Kind
 	away   bool
+	// backlog is how long the oldest task waits.
+	backlog time.Duration
 }
 
 func (r *runs) Start(_ context.Context, n sequence.Number, left time.Duration) error {
@@ -49,6 +51,12 @@ func (r *runs) Wake(_ context.Context, n sequence.Number, kind sequence.Kind, _ 
 	}
 	r.wakes[n.Ticket().String()] = kind
 	return nil
+}
+
+func (r *runs) Backlog(context.Context) (time.Duration, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.backlog, nil
 }
 
 func (r *runs) setAway(away bool) {

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/lacuna-seq/lacuna/internal/courier"
@@ -72,7 +75,10 @@ func (i *Issuer) deliverWake(ctx context.Context, w wake) error {
 }
 
 // Temporal is Lifecycles over a Temporal client.
-type Temporal struct{ Client client.Client }
+type Temporal struct {
+	Client    client.Client
+	Namespace string
+}
 
 // Start starts the run asleep (StartDelay), so that no workflow task is spent on a number that is
 // confirmed in time but the one that closes it.
@@ -102,6 +108,18 @@ func (t Temporal) Wake(ctx context.Context, n sequence.Number, kind sequence.Kin
 		return fmt.Errorf("wake the lifecycle of %s: %w", n.Ticket(), err)
 	}
 	return nil
+}
+
+// Backlog asks for the queue of workflow tasks: each step of a run begins with one.
+func (t Temporal) Backlog(ctx context.Context) (time.Duration, error) {
+	described, err := t.Client.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
+		Namespace: t.Namespace, TaskQueue: &taskqueuepb.TaskQueue{Name: workflows.LifecycleTaskQueue},
+		TaskQueueType: enumspb.TASK_QUEUE_TYPE_WORKFLOW, ReportStats: true,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("ask for the backlog of the lifecycles: %w", err)
+	}
+	return described.GetStats().GetApproximateBacklogAge().AsDuration(), nil
 }
 
 func isAlreadyStarted(err error) bool {

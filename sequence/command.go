@@ -46,12 +46,14 @@ const (
 	Shift
 	// TrackIt says: the number gets a run of its own.
 	TrackIt
+	// Untrack says: the number's run is not counted on any more.
+	Untrack
 )
 
 // Kinds lists every kind of command.
 var Kinds = [...]Kind{
 	Record, HandBack, Recover, Claim, Confirm, Abandon, Check, Repool, Replay,
-	Extend, Found, Bury, Requeue, WriteOff, Take, Retime, Shift, TrackIt,
+	Extend, Found, Bury, Requeue, WriteOff, Take, Retime, Shift, TrackIt, Untrack,
 }
 
 // String is the kind in lower case, e.g. "hand_back". It labels metrics.
@@ -93,6 +95,8 @@ func (k Kind) String() string {
 		return "shift"
 	case TrackIt:
 		return "track"
+	case Untrack:
+		return "untrack"
 	}
 	return "kind_" + strconv.Itoa(int(k))
 }

@@ -87,6 +87,8 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 		d.Outcome = shift(rules, next, c)
 	case TrackIt:
 		d.Outcome = track(rules, next, c, now)
+	case Untrack:
+		d.Outcome = untrack(next, c)
 	}
 	if d.Outcome == OutcomeDead {
 		if d.Cause = c.Cause; c.Kind == Check {

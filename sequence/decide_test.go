@@ -273,6 +273,17 @@ track     | 2 REPLAYABLE  | *   | SUPERSEDED             | =                    
 track     | 2 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
 track     | 2 DEAD        | *   | SUPERSEDED             | =                      | =                      | =                      | =
 track     | 2 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
+untrack   | 0 RESERVED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+untrack   | 0 REPLAYABLE  | *   | SUPERSEDED             | =                      | =                      | =                      | =
+untrack   | 0 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+untrack   | 0 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
+untrack   | 2 ALLOCATED   | *   | SUPERSEDED             | SUPERSEDED             | UNTRACKED>ALLOCATED    | SUPERSEDED             | SUPERSEDED
+untrack   | 2 CONFIRMED   | *   | SUPERSEDED             | =                      | =                      | =                      | =
+untrack   | 2 ABANDONED   | *   | SUPERSEDED             | SUPERSEDED             | UNTRACKED>ABANDONED    | SUPERSEDED             | SUPERSEDED
+untrack   | 2 REPLAYABLE  | *   | SUPERSEDED             | =                      | =                      | =                      | =
+untrack   | 2 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+untrack   | 2 DEAD        | *   | SUPERSEDED             | =                      | =                      | =                      | =
+untrack   | 2 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
 `
 
 func TestEveryCommandOnEveryState(t *testing.T) {

@@ -89,6 +89,8 @@ const (
 	OutcomeShifted
 	// OutcomeTracked: it has a run of its own from now on.
 	OutcomeTracked
+	// OutcomeUntracked: it has none any more that anybody counts on.
+	OutcomeUntracked
 )
 
 // Outcomes lists every outcome, for tests and tables.
@@ -99,7 +101,7 @@ var Outcomes = [...]Outcome{
 	OutcomeRecorded, OutcomeAlreadyRecorded, OutcomeHandedBack, OutcomeRecovered, OutcomeClaimed, OutcomeNotDue, OutcomeExpired,
 	OutcomeUnchanged, OutcomeReplayable, OutcomeAlreadyReplayable, OutcomeRetired, OutcomeSuperseded,
 	OutcomeUnprobed, OutcomeFound, OutcomeDead, OutcomeAlreadyDead, OutcomeRequeued, OutcomeWrittenOff, OutcomeNotDead,
-	OutcomeTaken, OutcomeAlreadyTaken, OutcomeRetimed, OutcomeShifted, OutcomeTracked,
+	OutcomeTaken, OutcomeAlreadyTaken, OutcomeRetimed, OutcomeShifted, OutcomeTracked, OutcomeUntracked,
 }
 
 // String is the outcome in capitals, e.g. "ALREADY_CONFIRMED".
@@ -181,6 +183,8 @@ func (o Outcome) String() string {
 		return "SHIFTED"
 	case OutcomeTracked:
 		return "TRACKED"
+	case OutcomeUntracked:
+		return "UNTRACKED"
 	}
 	return "OUTCOME_" + strconv.Itoa(int(o))
 }

@@ -67,6 +67,15 @@ func track(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	return OutcomeTracked
 }
 
+// untrack leaves the number to the patrol. A run that it has all the same follows the row.
+func untrack(n *Number, c Command) Outcome {
+	if n.Life != c.Ticket.Life || n.State != Allocated && n.State != Abandoned || !n.Tracked {
+		return OutcomeSuperseded
+	}
+	n.Tracked = false
+	return OutcomeUntracked
+}
+
 // trackGivenUp says whether a number has a run after its holder, or nobody, gave it up.
 func trackGivenUp(rules BizType, n *Number, c Command) {
 	switch {

@@ -40,6 +40,8 @@ type Courier[T any] struct {
 	waiting atomic.Int64
 	dropped atomic.Int64
 	oldest  atomic.Int64 // when the thing was sent that was last taken out of the queue, Unix nanoseconds
+	takes   atomic.Int64 // how long a delivery takes of late, in nanoseconds
+	at      int          // how many are under way at once
 
 	sending sync.RWMutex // against a close while something is being sent
 	closed  bool
@@ -54,7 +56,7 @@ type queued[T any] struct {
 // New starts a courier. deliver is called again until it returns nil; its context ends when Close
 // runs out of time.
 func New[T any](o Options, log *slog.Logger, deliver func(context.Context, T) error) *Courier[T] {
-	c := &Courier[T]{log: log, deliver: deliver, queue: make(chan queued[T], o.Capacity)}
+	c := &Courier[T]{at: o.Workers, log: log, deliver: deliver, queue: make(chan queued[T], o.Capacity)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	for range o.Workers {
 		c.workers.Go(c.work)
@@ -88,12 +90,37 @@ func (c *Courier[T]) Send(thing T) bool {
 // Waiting counts what is not delivered yet.
 func (c *Courier[T]) Waiting() int64 { return c.waiting.Load() }
 
-// Lag is for how long, about, the oldest thing has waited that is not delivered yet.
+// Lag is, about, how long the oldest thing has waited that is not delivered yet, or how long one will have
+// waited that is sent now, whichever is more.
 func (c *Courier[T]) Lag() time.Duration {
-	if c.waiting.Load() == 0 {
+	waiting := c.waiting.Load()
+	if waiting == 0 {
 		return 0
 	}
-	return time.Duration(time.Now().UnixNano() - c.oldest.Load())
+	age := time.Now().UnixNano() - c.oldest.Load()
+	return time.Duration(max(age, waiting*c.takes.Load()/int64(c.at)))
+}
+
+// Drain takes back what is queued and not being delivered.
+func (c *Courier[T]) Drain() (things []T) {
+	for {
+		select {
+		case next, open := <-c.queue:
+			if !open {
+				return things
+			}
+			c.waiting.Add(-1)
+			things = append(things, next.thing)
+		default:
+			return things
+		}
+	}
+}
+
+// measure keeps how long deliveries take: each counts for a sixteenth.
+func (c *Courier[T]) measure(took time.Duration) {
+	mean := c.takes.Load()
+	c.takes.Store(mean + (int64(took)-mean)/16)
 }
 
 // Dropped counts what was not taken.
@@ -120,9 +147,11 @@ func (c *Courier[T]) Close(ctx context.Context) error {
 func (c *Courier[T]) work() {
 	for next := range c.queue {
 		c.oldest.Store(next.sent.UnixNano())
+		begun := time.Now()
 		if !c.bring(next.thing) {
 			return
 		}
+		c.measure(time.Since(begun))
 		c.waiting.Add(-1)
 	}
 }
