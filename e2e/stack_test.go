@@ -78,9 +78,14 @@ func newStack(t *testing.T, env ...string) *stack {
 
 func newStackOn(t *testing.T, redisURL string, env ...string) *stack {
 	t.Helper()
+	return newStackOnBoth(t, testkit.MariaDB(t), redisURL, env...)
+}
+
+func newStackOnBoth(t *testing.T, dsn, redisURL string, env ...string) *stack {
+	t.Helper()
 	dir, err := programs()
 	require.NoError(t, err)
-	s := &stack{dir: dir, env: env, dsn: testkit.MariaDB(t), redisURL: redisURL, temporal: testkit.OwnTemporal(t)}
+	s := &stack{dir: dir, env: env, dsn: dsn, redisURL: redisURL, temporal: testkit.OwnTemporal(t)}
 	s.ledger, err = ledger.Open(s.dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.ledger.Close() })
