@@ -4,54 +4,76 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lacuna-seq/lacuna/client"
 	"github.com/lacuna-seq/lacuna/internal/testkit"
 	"github.com/lacuna-seq/lacuna/sequence"
+	"github.com/lacuna-seq/lacuna/workflows"
 )
 
-// The ledger is away for longer than the confirm timeout and the window together, Temporal at first too, so
-// that nobody can say a word. Callers that commit in time and keep trying to say so keep their numbers.
+// The ledger is away for longer than the confirm timeout and the window together, and for callers the API for
+// even longer: what acts on silence is back before they can speak. Callers that commit in time and keep trying
+// to say so keep their numbers.
 func TestSilenceWhileNobodyCanSpeak(t *testing.T) {
 	mariadb := testkit.OwnMariaDB(t)
 	s := newStackOnBoth(t, mariadb.DSN("lacuna"), testkit.Redis(t))
 	shop := newTills(t, s)
-	for range rounds(1, 5) {
-		shop.sell(t, 8, func() {
-			shop.await(t, 50)
-			mariadb.Kill()
-			s.temporal.Kill()
-			// The tills go on with what is in memory, until the process's lease is over.
-			testkit.Eventually(t, func() bool { return shop.refused.Load() > 0 }, "numbers are issued without a lease")
-		})
+	for round := range rounds(1, 5) {
+		const buyers = 24
+		shop.sell(t, 4, func() { shop.await(t, 50) })
+		shop.cutOff(t, buyers)
+		require.Equal(t, buyers, s.count(t, "status = 1"), "they have their numbers, and could not say that they use them")
+		mariadb.Kill()
+		s.temporal.Kill()
+		s.starter.Kill()
+		time.Sleep(confirmTimeout + safetyWindow + lease) // every deadline passes while nobody can speak
 		require.NoError(t, s.temporal.Restart(t.Context()))
-		silent := confirmTimeout + safetyWindow + 2*lease
-		time.Sleep(silent) // the story: every deadline passes while nobody can speak
 		require.NoError(t, mariadb.Restart(t.Context()))
+		s.patrols(t, 4) // the runs and the patrol could act now
+		s.restart(t, s.starter)
+		shop.api.Refuse(false)
 		shop.sell(t, 2, func() { shop.await(t, 50) }) // what could be issued again is asked for at once
 		shop.said(t)
+		testkit.Eventually(t, func() bool {
+			var outages, moved int
+			require.NoError(t, s.ledger.DB().QueryRowContext(t.Context(), "SELECT COUNT(*), COUNT(shifted_time) FROM t_seq_outage").Scan(&outages, &moved))
+			require.Equal(t, round+1, outages, "the outage is written down")
+			return outages == moved
+		}, "its deadlines are not moved")
 	}
-	testkit.Eventually(t, func() bool {
-		var outages, moved int
-		require.NoError(t, s.ledger.DB().QueryRowContext(t.Context(), "SELECT COUNT(*), COUNT(shifted_time) FROM t_seq_outage").Scan(&outages, &moved))
-		require.Positive(t, outages, "the outage is not written down")
-		return outages == moved
-	}, "its deadlines are not moved")
 	testkit.Within(t, 3*time.Minute, func() bool { return s.count(t, "status IN (1, 3)") == 0 }, "numbers hang")
 	shop.audit(t)
 	s.closure(t)
+}
+
+// patrols waits until so many more rounds of the patrol have begun.
+func (s *stack) patrols(t *testing.T, more int) {
+	t.Helper()
+	rounds := func() int {
+		d, err := s.client.ScheduleClient().GetHandle(t.Context(), workflows.PatrolScheduleID).Describe(t.Context())
+		if err != nil {
+			return 0 // Temporal is coming up
+		}
+		return d.Info.NumActions
+	}
+	before := 0
+	testkit.Eventually(t, func() bool { before = rounds(); return before > 0 }, "there is no patrol")
+	testkit.Eventually(t, func() bool { return rounds() >= before+more }, "the patrol does not go on")
 }
 
 // tills sell with client.InTx and a relay, on a database of their own that stays.
 type tills struct {
 	*stack
 	lacuna  *client.Client
+	api     *testkit.Wire // between them and the starter
 	db      *sql.DB
 	sold    atomic.Int64
 	refused atomic.Int64
@@ -62,11 +84,12 @@ func newTills(t *testing.T, s *stack) *tills {
 	db, err := sql.Open("mysql", testkit.MariaDB(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
-	db.SetMaxOpenConns(16)
+	db.SetMaxOpenConns(32)
 	require.NoError(t, client.Migrate(t.Context(), db))
 	_, err = db.ExecContext(t.Context(), "CREATE TABLE orders (number VARCHAR(64) PRIMARY KEY, ticket VARCHAR(128) NOT NULL)")
 	require.NoError(t, err)
-	lacuna, err := client.Dial(s.starter.url)
+	api := testkit.Proxy(t, strings.TrimPrefix(s.starter.url, "http://"))
+	lacuna, err := client.Dial("http://" + api.Address())
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var relay sync.WaitGroup
@@ -80,7 +103,7 @@ func newTills(t *testing.T, s *stack) *tills {
 		relay.Wait()
 		_ = lacuna.Close(ctx)
 	})
-	return &tills{stack: s, lacuna: lacuna, db: db}
+	return &tills{stack: s, api: api, lacuna: lacuna, db: db}
 }
 
 // sell sells with so many tills until the story is told. Some purchases are rolled back.
@@ -116,6 +139,31 @@ func (s *tills) sell(t *testing.T, count int, story func()) {
 	}
 	story()
 	close(done)
+	all.Wait()
+}
+
+// cutOff lets so many buyers commit at a moment when the API cannot be reached any more.
+func (s *tills) cutOff(t *testing.T, buyers int) {
+	t.Helper()
+	var served, all sync.WaitGroup
+	served.Add(buyers)
+	commit := make(chan struct{})
+	for range buyers {
+		all.Go(func() {
+			assert.NoError(t, s.lacuna.InTx(t.Context(), s.db, "DEMO", func(tx *sql.Tx, n client.Number) error {
+				served.Done()
+				<-commit
+				_, err := tx.ExecContext(t.Context(), "INSERT INTO orders (number, ticket) VALUES (?, ?)", n.SeqNo, n.Ticket)
+				return err
+			}))
+			s.sold.Add(1)
+		})
+	}
+	served.Wait()
+	testkit.Eventually(t, func() bool { return s.count(t, "status = 1") >= buyers }, "they are not recorded")
+	s.api.Refuse(true)
+	s.api.Cut()
+	close(commit)
 	all.Wait()
 }
 
