@@ -110,7 +110,7 @@ func (p *gapPage) read(w walk, c chunk) error {
 	}
 	gaps, err := query(w.auditor, scanGap, queryGaps, append(w.args(c.lo, c.hi), room)...)
 	p.list = append(p.list, gaps...)
-	p.more = c.gaps > int64(len(gaps))
+	p.more = len(gaps) == room && c.gaps > int64(room)
 	return err
 }
 
