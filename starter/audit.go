@@ -40,6 +40,9 @@ func (s *operatorService) Audit(ctx context.Context, r *connect.Request[lacunav1
 	} else {
 		answer, err = s.furtherGaps(ctx, filter, m.GetGapsPageToken(), size)
 	}
+	if err != nil && s.stopping.Err() != nil {
+		err = &sequence.UnavailableError{What: "the process is stopping: ask another", Cause: err}
+	}
 	if err != nil {
 		return nil, apiError(err)
 	}
