@@ -29,13 +29,13 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// programs builds the starter and the worker once.
+// programs builds what the stories run, once.
 var programs = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "lacuna-e2e-")
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "build", "-o", dir, "../starter", "../worker", "../deploy/demo").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", dir, "../starter", "../worker", "../deploy/demo", "../cmd/lacuna").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the programs: %w\n%s", err, out)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"connectrpc.com/connect"
 
@@ -17,6 +18,7 @@ type operatorService struct {
 	ledger   *ledger.Ledger
 	runs     runlink.Maker
 	stopping context.Context //nolint:containedctx // ends when the process is to stop: long work looks at it
+	audits   atomic.Int32    // those that run
 }
 
 func (s *operatorService) PutBizType(ctx context.Context, r *connect.Request[lacunav1.PutBizTypeRequest]) (*connect.Response[lacunav1.PutBizTypeResponse], error) {

@@ -42,6 +42,7 @@ func exitCode(err error) int {
 
 // commands is the command line. Each command has a Run method, which kong gives what it asks for.
 type commands struct {
+	Audit   auditCommand    `cmd:"" help:"Say where every number is, and whether all adds up. Exit code 2 where it does not."`
 	Migrate migrateCommands `cmd:"" help:"Bring the ledger's tables up to date."`
 }
 

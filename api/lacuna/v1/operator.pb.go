@@ -356,6 +356,94 @@ func (DeadCause) EnumDescriptor() ([]byte, []int) {
 	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{5}
 }
 
+// FindingKind is a way in which numbers do not add up.
+type FindingKind int32
+
+const (
+	FindingKind_FINDING_KIND_UNSPECIFIED FindingKind = 0
+	// Values up to the cursor without a row and without a declared skip.
+	FindingKind_FINDING_KIND_UNACCOUNTED FindingKind = 1
+	// Values in two classes: a row and a skip, or two skips.
+	FindingKind_FINDING_KIND_TWICE FindingKind = 2
+	// Rows or skips of values that the cursor has not given yet.
+	FindingKind_FINDING_KIND_ABOVE_CURSOR FindingKind = 3
+	// Rows or skips of a period that has no cursor.
+	FindingKind_FINDING_KIND_NO_CURSOR FindingKind = 4
+	// A cursor below the value before the first.
+	FindingKind_FINDING_KIND_CURSOR_BELOW_START FindingKind = 5
+	// Numbers of a biz type that has no rules.
+	FindingKind_FINDING_KIND_NO_BIZ_TYPE FindingKind = 6
+	// Rows in a state that there is not.
+	FindingKind_FINDING_KIND_UNKNOWN_STATUS FindingKind = 7
+	// Numbers in the memory of an issuer that is not known or holds nothing any more.
+	FindingKind_FINDING_KIND_UNKNOWN_OWNER FindingKind = 8
+	// Dead numbers that no person is shown.
+	FindingKind_FINDING_KIND_DEAD_WITHOUT_LETTER FindingKind = 9
+	// Open dead letters whose number is not dead, or has another open one.
+	FindingKind_FINDING_KIND_SURPLUS_LETTER FindingKind = 10
+	// The classes do not add up to the values: the database's indexes contradict each other.
+	FindingKind_FINDING_KIND_SUM_DIFFERS FindingKind = 11
+)
+
+// Enum value maps for FindingKind.
+var (
+	FindingKind_name = map[int32]string{
+		0:  "FINDING_KIND_UNSPECIFIED",
+		1:  "FINDING_KIND_UNACCOUNTED",
+		2:  "FINDING_KIND_TWICE",
+		3:  "FINDING_KIND_ABOVE_CURSOR",
+		4:  "FINDING_KIND_NO_CURSOR",
+		5:  "FINDING_KIND_CURSOR_BELOW_START",
+		6:  "FINDING_KIND_NO_BIZ_TYPE",
+		7:  "FINDING_KIND_UNKNOWN_STATUS",
+		8:  "FINDING_KIND_UNKNOWN_OWNER",
+		9:  "FINDING_KIND_DEAD_WITHOUT_LETTER",
+		10: "FINDING_KIND_SURPLUS_LETTER",
+		11: "FINDING_KIND_SUM_DIFFERS",
+	}
+	FindingKind_value = map[string]int32{
+		"FINDING_KIND_UNSPECIFIED":         0,
+		"FINDING_KIND_UNACCOUNTED":         1,
+		"FINDING_KIND_TWICE":               2,
+		"FINDING_KIND_ABOVE_CURSOR":        3,
+		"FINDING_KIND_NO_CURSOR":           4,
+		"FINDING_KIND_CURSOR_BELOW_START":  5,
+		"FINDING_KIND_NO_BIZ_TYPE":         6,
+		"FINDING_KIND_UNKNOWN_STATUS":      7,
+		"FINDING_KIND_UNKNOWN_OWNER":       8,
+		"FINDING_KIND_DEAD_WITHOUT_LETTER": 9,
+		"FINDING_KIND_SURPLUS_LETTER":      10,
+		"FINDING_KIND_SUM_DIFFERS":         11,
+	}
+)
+
+func (x FindingKind) Enum() *FindingKind {
+	p := new(FindingKind)
+	*p = x
+	return p
+}
+
+func (x FindingKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FindingKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_lacuna_v1_operator_proto_enumTypes[6].Descriptor()
+}
+
+func (FindingKind) Type() protoreflect.EnumType {
+	return &file_lacuna_v1_operator_proto_enumTypes[6]
+}
+
+func (x FindingKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FindingKind.Descriptor instead.
+func (FindingKind) EnumDescriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{6}
+}
+
 // BizType is one numbering and its rules.
 type BizType struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1959,6 +2047,642 @@ func (x *Conflict) GetDetectedTime() *timestamppb.Timestamp {
 	return nil
 }
 
+type AuditRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty for all.
+	BizType string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// Empty for all. Needs biz_type.
+	Period string `protobuf:"bytes,2,opt,name=period,proto3" json:"period,omitempty"`
+	// The first and the last value. All up to the cursor. Need biz_type.
+	Lo *int64 `protobuf:"varint,3,opt,name=lo,proto3,oneof" json:"lo,omitempty"`
+	Hi *int64 `protobuf:"varint,4,opt,name=hi,proto3,oneof" json:"hi,omitempty"`
+	// How many open gaps are listed, 1 to 10,000. 100.
+	GapsPageSize int32 `protobuf:"varint,5,opt,name=gaps_page_size,json=gapsPageSize,proto3" json:"gaps_page_size,omitempty"`
+	// Of the answer before; empty for the audit itself. An answer to a token lists further gaps and
+	// nothing else, as they stand at its own time.
+	GapsPageToken string `protobuf:"bytes,6,opt,name=gaps_page_token,json=gapsPageToken,proto3" json:"gaps_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AuditRequest) Reset() {
+	*x = AuditRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AuditRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AuditRequest) ProtoMessage() {}
+
+func (x *AuditRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AuditRequest.ProtoReflect.Descriptor instead.
+func (*AuditRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *AuditRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *AuditRequest) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *AuditRequest) GetLo() int64 {
+	if x != nil && x.Lo != nil {
+		return *x.Lo
+	}
+	return 0
+}
+
+func (x *AuditRequest) GetHi() int64 {
+	if x != nil && x.Hi != nil {
+		return *x.Hi
+	}
+	return 0
+}
+
+func (x *AuditRequest) GetGapsPageSize() int32 {
+	if x != nil {
+		return x.GapsPageSize
+	}
+	return 0
+}
+
+func (x *AuditRequest) GetGapsPageToken() string {
+	if x != nil {
+		return x.GapsPageToken
+	}
+	return ""
+}
+
+type AuditResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's time at the moment that the answer shows.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// Whether nothing was found. Absent in an answer to a token.
+	Clean *bool `protobuf:"varint,2,opt,name=clean,proto3,oneof" json:"clean,omitempty"`
+	// One for each biz type and period, in the order of their names.
+	Reports []*AuditReport `protobuf:"bytes,3,rep,name=reports,proto3" json:"reports,omitempty"`
+	// At most 1,000.
+	Findings []*AuditFinding `protobuf:"bytes,4,rep,name=findings,proto3" json:"findings,omitempty"`
+	// How many more findings there are.
+	FindingsLeft int64 `protobuf:"varint,5,opt,name=findings_left,json=findingsLeft,proto3" json:"findings_left,omitempty"`
+	// The open gaps in the order of biz type, period and value.
+	Gaps []*Gap `protobuf:"bytes,6,rep,name=gaps,proto3" json:"gaps,omitempty"`
+	// Empty on the last page.
+	NextGapsPageToken string `protobuf:"bytes,7,opt,name=next_gaps_page_token,json=nextGapsPageToken,proto3" json:"next_gaps_page_token,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *AuditResponse) Reset() {
+	*x = AuditResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AuditResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AuditResponse) ProtoMessage() {}
+
+func (x *AuditResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AuditResponse.ProtoReflect.Descriptor instead.
+func (*AuditResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *AuditResponse) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *AuditResponse) GetClean() bool {
+	if x != nil && x.Clean != nil {
+		return *x.Clean
+	}
+	return false
+}
+
+func (x *AuditResponse) GetReports() []*AuditReport {
+	if x != nil {
+		return x.Reports
+	}
+	return nil
+}
+
+func (x *AuditResponse) GetFindings() []*AuditFinding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
+func (x *AuditResponse) GetFindingsLeft() int64 {
+	if x != nil {
+		return x.FindingsLeft
+	}
+	return 0
+}
+
+func (x *AuditResponse) GetGaps() []*Gap {
+	if x != nil {
+		return x.Gaps
+	}
+	return nil
+}
+
+func (x *AuditResponse) GetNextGapsPageToken() string {
+	if x != nil {
+		return x.NextGapsPageToken
+	}
+	return ""
+}
+
+// AuditReport is where the values of one biz type and period are. The classes add up to values.
+type AuditReport struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	Period  string                 `protobuf:"bytes,2,opt,name=period,proto3" json:"period,omitempty"`
+	// The highest value allocated. Absent where there is none, which is a finding.
+	Cursor *int64 `protobuf:"varint,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	// The values that were audited: from the start, or the smallest, to the cursor, within the range that
+	// was asked for. to is from - 1 where that is nothing.
+	From int64 `protobuf:"varint,4,opt,name=from,proto3" json:"from,omitempty"`
+	To   int64 `protobuf:"varint,5,opt,name=to,proto3" json:"to,omitempty"`
+	// How many those are.
+	Values int64 `protobuf:"varint,6,opt,name=values,proto3" json:"values,omitempty"`
+	// CONFIRMED.
+	InUse int64 `protobuf:"varint,7,opt,name=in_use,json=inUse,proto3" json:"in_use,omitempty"`
+	// ALLOCATED.
+	WithCaller int64 `protobuf:"varint,8,opt,name=with_caller,json=withCaller,proto3" json:"with_caller,omitempty"`
+	// ABANDONED.
+	InWindow int64 `protobuf:"varint,9,opt,name=in_window,json=inWindow,proto3" json:"in_window,omitempty"`
+	// REPLAYABLE.
+	InPool int64 `protobuf:"varint,10,opt,name=in_pool,json=inPool,proto3" json:"in_pool,omitempty"`
+	// RESERVED and REPLAYED: held by an issuer, in memory.
+	Held int64 `protobuf:"varint,11,opt,name=held,proto3" json:"held,omitempty"`
+	// DEAD.
+	Dead int64 `protobuf:"varint,12,opt,name=dead,proto3" json:"dead,omitempty"`
+	// RETIRED: declared gaps.
+	Retired int64 `protobuf:"varint,13,opt,name=retired,proto3" json:"retired,omitempty"`
+	// Declared, without a row.
+	Skipped int64 `protobuf:"varint,14,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	// Neither a row nor declared. Each is a finding.
+	Unaccounted int64 `protobuf:"varint,15,opt,name=unaccounted,proto3" json:"unaccounted,omitempty"`
+	// In a state that there is not. Each is a finding.
+	Unknown int64 `protobuf:"varint,16,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	// How many of them are open gaps: issued or declared a gap, and not in business use nor with a caller.
+	Gaps int64 `protobuf:"varint,17,opt,name=gaps,proto3" json:"gaps,omitempty"`
+	// Why numbers were retired, the most first, at most 50; what is left has no reason.
+	RetiredReasons []*ReasonCount `protobuf:"bytes,18,rep,name=retired_reasons,json=retiredReasons,proto3" json:"retired_reasons,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *AuditReport) Reset() {
+	*x = AuditReport{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AuditReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AuditReport) ProtoMessage() {}
+
+func (x *AuditReport) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AuditReport.ProtoReflect.Descriptor instead.
+func (*AuditReport) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *AuditReport) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *AuditReport) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *AuditReport) GetCursor() int64 {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return 0
+}
+
+func (x *AuditReport) GetFrom() int64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *AuditReport) GetTo() int64 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+func (x *AuditReport) GetValues() int64 {
+	if x != nil {
+		return x.Values
+	}
+	return 0
+}
+
+func (x *AuditReport) GetInUse() int64 {
+	if x != nil {
+		return x.InUse
+	}
+	return 0
+}
+
+func (x *AuditReport) GetWithCaller() int64 {
+	if x != nil {
+		return x.WithCaller
+	}
+	return 0
+}
+
+func (x *AuditReport) GetInWindow() int64 {
+	if x != nil {
+		return x.InWindow
+	}
+	return 0
+}
+
+func (x *AuditReport) GetInPool() int64 {
+	if x != nil {
+		return x.InPool
+	}
+	return 0
+}
+
+func (x *AuditReport) GetHeld() int64 {
+	if x != nil {
+		return x.Held
+	}
+	return 0
+}
+
+func (x *AuditReport) GetDead() int64 {
+	if x != nil {
+		return x.Dead
+	}
+	return 0
+}
+
+func (x *AuditReport) GetRetired() int64 {
+	if x != nil {
+		return x.Retired
+	}
+	return 0
+}
+
+func (x *AuditReport) GetSkipped() int64 {
+	if x != nil {
+		return x.Skipped
+	}
+	return 0
+}
+
+func (x *AuditReport) GetUnaccounted() int64 {
+	if x != nil {
+		return x.Unaccounted
+	}
+	return 0
+}
+
+func (x *AuditReport) GetUnknown() int64 {
+	if x != nil {
+		return x.Unknown
+	}
+	return 0
+}
+
+func (x *AuditReport) GetGaps() int64 {
+	if x != nil {
+		return x.Gaps
+	}
+	return 0
+}
+
+func (x *AuditReport) GetRetiredReasons() []*ReasonCount {
+	if x != nil {
+		return x.RetiredReasons
+	}
+	return nil
+}
+
+type ReasonCount struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	Count         int64                  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReasonCount) Reset() {
+	*x = ReasonCount{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReasonCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReasonCount) ProtoMessage() {}
+
+func (x *ReasonCount) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReasonCount.ProtoReflect.Descriptor instead.
+func (*ReasonCount) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ReasonCount) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *ReasonCount) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+// AuditFinding is what is wrong with consecutive values.
+type AuditFinding struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Kind    FindingKind            `protobuf:"varint,1,opt,name=kind,proto3,enum=lacuna.v1.FindingKind" json:"kind,omitempty"`
+	BizType string                 `protobuf:"bytes,2,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	Period  string                 `protobuf:"bytes,3,opt,name=period,proto3" json:"period,omitempty"`
+	Lo      int64                  `protobuf:"varint,4,opt,name=lo,proto3" json:"lo,omitempty"`
+	Hi      int64                  `protobuf:"varint,5,opt,name=hi,proto3" json:"hi,omitempty"`
+	// What it is, and what to do.
+	Words         string `protobuf:"bytes,6,opt,name=words,proto3" json:"words,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AuditFinding) Reset() {
+	*x = AuditFinding{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AuditFinding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AuditFinding) ProtoMessage() {}
+
+func (x *AuditFinding) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AuditFinding.ProtoReflect.Descriptor instead.
+func (*AuditFinding) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *AuditFinding) GetKind() FindingKind {
+	if x != nil {
+		return x.Kind
+	}
+	return FindingKind_FINDING_KIND_UNSPECIFIED
+}
+
+func (x *AuditFinding) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *AuditFinding) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *AuditFinding) GetLo() int64 {
+	if x != nil {
+		return x.Lo
+	}
+	return 0
+}
+
+func (x *AuditFinding) GetHi() int64 {
+	if x != nil {
+		return x.Hi
+	}
+	return 0
+}
+
+func (x *AuditFinding) GetWords() string {
+	if x != nil {
+		return x.Words
+	}
+	return ""
+}
+
+// Gap is a number that was issued, or declared a gap, and is not in business use nor with a caller.
+type Gap struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	Period  string                 `protobuf:"bytes,2,opt,name=period,proto3" json:"period,omitempty"`
+	Value   int64                  `protobuf:"varint,3,opt,name=value,proto3" json:"value,omitempty"`
+	SeqNo   string                 `protobuf:"bytes,4,opt,name=seq_no,json=seqNo,proto3" json:"seq_no,omitempty"`
+	// Of its present life; empty where it was never issued.
+	Ticket string `protobuf:"bytes,5,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	State  State  `protobuf:"varint,6,opt,name=state,proto3,enum=lacuna.v1.State" json:"state,omitempty"`
+	// Whom its last life was for.
+	BizKey string `protobuf:"bytes,7,opt,name=biz_key,json=bizKey,proto3" json:"biz_key,omitempty"`
+	Reason string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
+	// When it was given up; where it never was, when it died or was retired.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Gap) Reset() {
+	*x = Gap{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Gap) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Gap) ProtoMessage() {}
+
+func (x *Gap) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Gap.ProtoReflect.Descriptor instead.
+func (*Gap) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Gap) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *Gap) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *Gap) GetValue() int64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *Gap) GetSeqNo() string {
+	if x != nil {
+		return x.SeqNo
+	}
+	return ""
+}
+
+func (x *Gap) GetTicket() string {
+	if x != nil {
+		return x.Ticket
+	}
+	return ""
+}
+
+func (x *Gap) GetState() State {
+	if x != nil {
+		return x.State
+	}
+	return State_STATE_RESERVED
+}
+
+func (x *Gap) GetBizKey() string {
+	if x != nil {
+		return x.BizKey
+	}
+	return ""
+}
+
+func (x *Gap) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Gap) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
 var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
@@ -2100,7 +2824,67 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x0fcurrent_biz_key\x18\x04 \x01(\tR\rcurrentBizKey\x125\n" +
 	"\rcurrent_state\x18\x05 \x01(\x0e2\x10.lacuna.v1.StateR\fcurrentState\x12J\n" +
 	"\x13current_issued_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x11currentIssuedTime\x12?\n" +
-	"\rdetected_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\fdetectedTime*T\n" +
+	"\rdetected_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\fdetectedTime\"\xc7\x01\n" +
+	"\fAuditRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x16\n" +
+	"\x06period\x18\x02 \x01(\tR\x06period\x12\x13\n" +
+	"\x02lo\x18\x03 \x01(\x03H\x00R\x02lo\x88\x01\x01\x12\x13\n" +
+	"\x02hi\x18\x04 \x01(\x03H\x01R\x02hi\x88\x01\x01\x12$\n" +
+	"\x0egaps_page_size\x18\x05 \x01(\x05R\fgapsPageSize\x12&\n" +
+	"\x0fgaps_page_token\x18\x06 \x01(\tR\rgapsPageTokenB\x05\n" +
+	"\x03_loB\x05\n" +
+	"\x03_hi\"\xc5\x02\n" +
+	"\rAuditResponse\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x19\n" +
+	"\x05clean\x18\x02 \x01(\bH\x00R\x05clean\x88\x01\x01\x120\n" +
+	"\areports\x18\x03 \x03(\v2\x16.lacuna.v1.AuditReportR\areports\x123\n" +
+	"\bfindings\x18\x04 \x03(\v2\x17.lacuna.v1.AuditFindingR\bfindings\x12#\n" +
+	"\rfindings_left\x18\x05 \x01(\x03R\ffindingsLeft\x12\"\n" +
+	"\x04gaps\x18\x06 \x03(\v2\x0e.lacuna.v1.GapR\x04gaps\x12/\n" +
+	"\x14next_gaps_page_token\x18\a \x01(\tR\x11nextGapsPageTokenB\b\n" +
+	"\x06_clean\"\xff\x03\n" +
+	"\vAuditReport\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x16\n" +
+	"\x06period\x18\x02 \x01(\tR\x06period\x12\x1b\n" +
+	"\x06cursor\x18\x03 \x01(\x03H\x00R\x06cursor\x88\x01\x01\x12\x12\n" +
+	"\x04from\x18\x04 \x01(\x03R\x04from\x12\x0e\n" +
+	"\x02to\x18\x05 \x01(\x03R\x02to\x12\x16\n" +
+	"\x06values\x18\x06 \x01(\x03R\x06values\x12\x15\n" +
+	"\x06in_use\x18\a \x01(\x03R\x05inUse\x12\x1f\n" +
+	"\vwith_caller\x18\b \x01(\x03R\n" +
+	"withCaller\x12\x1b\n" +
+	"\tin_window\x18\t \x01(\x03R\binWindow\x12\x17\n" +
+	"\ain_pool\x18\n" +
+	" \x01(\x03R\x06inPool\x12\x12\n" +
+	"\x04held\x18\v \x01(\x03R\x04held\x12\x12\n" +
+	"\x04dead\x18\f \x01(\x03R\x04dead\x12\x18\n" +
+	"\aretired\x18\r \x01(\x03R\aretired\x12\x18\n" +
+	"\askipped\x18\x0e \x01(\x03R\askipped\x12 \n" +
+	"\vunaccounted\x18\x0f \x01(\x03R\vunaccounted\x12\x18\n" +
+	"\aunknown\x18\x10 \x01(\x03R\aunknown\x12\x12\n" +
+	"\x04gaps\x18\x11 \x01(\x03R\x04gaps\x12?\n" +
+	"\x0fretired_reasons\x18\x12 \x03(\v2\x16.lacuna.v1.ReasonCountR\x0eretiredReasonsB\t\n" +
+	"\a_cursor\";\n" +
+	"\vReasonCount\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"\xa3\x01\n" +
+	"\fAuditFinding\x12*\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x16.lacuna.v1.FindingKindR\x04kind\x12\x19\n" +
+	"\bbiz_type\x18\x02 \x01(\tR\abizType\x12\x16\n" +
+	"\x06period\x18\x03 \x01(\tR\x06period\x12\x0e\n" +
+	"\x02lo\x18\x04 \x01(\x03R\x02lo\x12\x0e\n" +
+	"\x02hi\x18\x05 \x01(\x03R\x02hi\x12\x14\n" +
+	"\x05words\x18\x06 \x01(\tR\x05words\"\x88\x02\n" +
+	"\x03Gap\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x16\n" +
+	"\x06period\x18\x02 \x01(\tR\x06period\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\x03R\x05value\x12\x15\n" +
+	"\x06seq_no\x18\x04 \x01(\tR\x05seqNo\x12\x16\n" +
+	"\x06ticket\x18\x05 \x01(\tR\x06ticket\x12&\n" +
+	"\x05state\x18\x06 \x01(\x0e2\x10.lacuna.v1.StateR\x05state\x12\x17\n" +
+	"\abiz_key\x18\a \x01(\tR\x06bizKey\x12\x16\n" +
+	"\x06reason\x18\b \x01(\tR\x06reason\x120\n" +
+	"\x05since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x05since*T\n" +
 	"\x05Track\x12\x15\n" +
 	"\x11TRACK_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vTRACK_EVERY\x10\x01\x12\x13\n" +
@@ -2130,7 +2914,21 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x14DEAD_CAUSE_POOL_AWAY\x10\x01\x12\x19\n" +
 	"\x15DEAD_CAUSE_PROBE_AWAY\x10\x02\x12\x18\n" +
 	"\x14DEAD_CAUSE_CANCELLED\x10\x03\x12\x1c\n" +
-	"\x18DEAD_CAUSE_NOT_CONFIRMED\x10\x042\x83\x05\n" +
+	"\x18DEAD_CAUSE_NOT_CONFIRMED\x10\x04*\x85\x03\n" +
+	"\vFindingKind\x12\x1c\n" +
+	"\x18FINDING_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18FINDING_KIND_UNACCOUNTED\x10\x01\x12\x16\n" +
+	"\x12FINDING_KIND_TWICE\x10\x02\x12\x1d\n" +
+	"\x19FINDING_KIND_ABOVE_CURSOR\x10\x03\x12\x1a\n" +
+	"\x16FINDING_KIND_NO_CURSOR\x10\x04\x12#\n" +
+	"\x1fFINDING_KIND_CURSOR_BELOW_START\x10\x05\x12\x1c\n" +
+	"\x18FINDING_KIND_NO_BIZ_TYPE\x10\x06\x12\x1f\n" +
+	"\x1bFINDING_KIND_UNKNOWN_STATUS\x10\a\x12\x1e\n" +
+	"\x1aFINDING_KIND_UNKNOWN_OWNER\x10\b\x12$\n" +
+	" FINDING_KIND_DEAD_WITHOUT_LETTER\x10\t\x12\x1f\n" +
+	"\x1bFINDING_KIND_SURPLUS_LETTER\x10\n" +
+	"\x12\x1c\n" +
+	"\x18FINDING_KIND_SUM_DIFFERS\x10\v2\xc4\x05\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
@@ -2140,7 +2938,8 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x0fListDeadLetters\x12!.lacuna.v1.ListDeadLettersRequest\x1a\".lacuna.v1.ListDeadLettersResponse\"\x03\x90\x02\x01\x12a\n" +
 	"\x12RequeueDeadLetters\x12$.lacuna.v1.RequeueDeadLettersRequest\x1a%.lacuna.v1.RequeueDeadLettersResponse\x12d\n" +
 	"\x13WriteOffDeadLetters\x12%.lacuna.v1.WriteOffDeadLettersRequest\x1a&.lacuna.v1.WriteOffDeadLettersResponse\x12W\n" +
-	"\rListConflicts\x12\x1f.lacuna.v1.ListConflictsRequest\x1a .lacuna.v1.ListConflictsResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
+	"\rListConflicts\x12\x1f.lacuna.v1.ListConflictsRequest\x1a .lacuna.v1.ListConflictsResponse\"\x03\x90\x02\x01\x12?\n" +
+	"\x05Audit\x12\x17.lacuna.v1.AuditRequest\x1a\x18.lacuna.v1.AuditResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
 var (
 	file_lacuna_v1_operator_proto_rawDescOnce sync.Once
@@ -2154,8 +2953,8 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 	return file_lacuna_v1_operator_proto_rawDescData
 }
 
-var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -2163,84 +2962,101 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Reuse)(0),                          // 3: lacuna.v1.Reuse
 	(PoolOrder)(0),                      // 4: lacuna.v1.PoolOrder
 	(DeadCause)(0),                      // 5: lacuna.v1.DeadCause
-	(*BizType)(nil),                     // 6: lacuna.v1.BizType
-	(*Probe)(nil),                       // 7: lacuna.v1.Probe
-	(*SQLProbe)(nil),                    // 8: lacuna.v1.SQLProbe
-	(*HTTPProbe)(nil),                   // 9: lacuna.v1.HTTPProbe
-	(*PutBizTypeRequest)(nil),           // 10: lacuna.v1.PutBizTypeRequest
-	(*PutBizTypeResponse)(nil),          // 11: lacuna.v1.PutBizTypeResponse
-	(*GetBizTypeRequest)(nil),           // 12: lacuna.v1.GetBizTypeRequest
-	(*GetBizTypeResponse)(nil),          // 13: lacuna.v1.GetBizTypeResponse
-	(*ListBizTypesRequest)(nil),         // 14: lacuna.v1.ListBizTypesRequest
-	(*ListBizTypesResponse)(nil),        // 15: lacuna.v1.ListBizTypesResponse
-	(*DeadLetterFilter)(nil),            // 16: lacuna.v1.DeadLetterFilter
-	(*ListDeadLettersRequest)(nil),      // 17: lacuna.v1.ListDeadLettersRequest
-	(*ListDeadLettersResponse)(nil),     // 18: lacuna.v1.ListDeadLettersResponse
-	(*DeadLetterCount)(nil),             // 19: lacuna.v1.DeadLetterCount
-	(*DeadLetter)(nil),                  // 20: lacuna.v1.DeadLetter
-	(*RequeueDeadLettersRequest)(nil),   // 21: lacuna.v1.RequeueDeadLettersRequest
-	(*RequeueDeadLettersResponse)(nil),  // 22: lacuna.v1.RequeueDeadLettersResponse
-	(*WriteOffDeadLettersRequest)(nil),  // 23: lacuna.v1.WriteOffDeadLettersRequest
-	(*WriteOffDeadLettersResponse)(nil), // 24: lacuna.v1.WriteOffDeadLettersResponse
-	(*ListConflictsRequest)(nil),        // 25: lacuna.v1.ListConflictsRequest
-	(*ListConflictsResponse)(nil),       // 26: lacuna.v1.ListConflictsResponse
-	(*Conflict)(nil),                    // 27: lacuna.v1.Conflict
-	(*durationpb.Duration)(nil),         // 28: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 29: google.protobuf.Timestamp
-	(State)(0),                          // 30: lacuna.v1.State
+	(FindingKind)(0),                    // 6: lacuna.v1.FindingKind
+	(*BizType)(nil),                     // 7: lacuna.v1.BizType
+	(*Probe)(nil),                       // 8: lacuna.v1.Probe
+	(*SQLProbe)(nil),                    // 9: lacuna.v1.SQLProbe
+	(*HTTPProbe)(nil),                   // 10: lacuna.v1.HTTPProbe
+	(*PutBizTypeRequest)(nil),           // 11: lacuna.v1.PutBizTypeRequest
+	(*PutBizTypeResponse)(nil),          // 12: lacuna.v1.PutBizTypeResponse
+	(*GetBizTypeRequest)(nil),           // 13: lacuna.v1.GetBizTypeRequest
+	(*GetBizTypeResponse)(nil),          // 14: lacuna.v1.GetBizTypeResponse
+	(*ListBizTypesRequest)(nil),         // 15: lacuna.v1.ListBizTypesRequest
+	(*ListBizTypesResponse)(nil),        // 16: lacuna.v1.ListBizTypesResponse
+	(*DeadLetterFilter)(nil),            // 17: lacuna.v1.DeadLetterFilter
+	(*ListDeadLettersRequest)(nil),      // 18: lacuna.v1.ListDeadLettersRequest
+	(*ListDeadLettersResponse)(nil),     // 19: lacuna.v1.ListDeadLettersResponse
+	(*DeadLetterCount)(nil),             // 20: lacuna.v1.DeadLetterCount
+	(*DeadLetter)(nil),                  // 21: lacuna.v1.DeadLetter
+	(*RequeueDeadLettersRequest)(nil),   // 22: lacuna.v1.RequeueDeadLettersRequest
+	(*RequeueDeadLettersResponse)(nil),  // 23: lacuna.v1.RequeueDeadLettersResponse
+	(*WriteOffDeadLettersRequest)(nil),  // 24: lacuna.v1.WriteOffDeadLettersRequest
+	(*WriteOffDeadLettersResponse)(nil), // 25: lacuna.v1.WriteOffDeadLettersResponse
+	(*ListConflictsRequest)(nil),        // 26: lacuna.v1.ListConflictsRequest
+	(*ListConflictsResponse)(nil),       // 27: lacuna.v1.ListConflictsResponse
+	(*Conflict)(nil),                    // 28: lacuna.v1.Conflict
+	(*AuditRequest)(nil),                // 29: lacuna.v1.AuditRequest
+	(*AuditResponse)(nil),               // 30: lacuna.v1.AuditResponse
+	(*AuditReport)(nil),                 // 31: lacuna.v1.AuditReport
+	(*ReasonCount)(nil),                 // 32: lacuna.v1.ReasonCount
+	(*AuditFinding)(nil),                // 33: lacuna.v1.AuditFinding
+	(*Gap)(nil),                         // 34: lacuna.v1.Gap
+	(*durationpb.Duration)(nil),         // 35: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 36: google.protobuf.Timestamp
+	(State)(0),                          // 37: lacuna.v1.State
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	28, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	28, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	35, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	35, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	2,  // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	3,  // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	4,  // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	28, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	35, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	1,  // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
-	7,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	28, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	8,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
+	35, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,  // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	28, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
-	8,  // 11: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
-	9,  // 12: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	28, // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
-	6,  // 14: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
-	6,  // 15: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	6,  // 16: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	6,  // 17: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
+	35, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	9,  // 11: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
+	10, // 12: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
+	35, // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	7,  // 14: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
+	7,  // 15: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	7,  // 16: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	7,  // 17: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
 	5,  // 18: lacuna.v1.DeadLetterFilter.cause:type_name -> lacuna.v1.DeadCause
-	16, // 19: lacuna.v1.ListDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	20, // 20: lacuna.v1.ListDeadLettersResponse.dead_letters:type_name -> lacuna.v1.DeadLetter
-	19, // 21: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
+	17, // 19: lacuna.v1.ListDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	21, // 20: lacuna.v1.ListDeadLettersResponse.dead_letters:type_name -> lacuna.v1.DeadLetter
+	20, // 21: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
 	5,  // 22: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
 	5,  // 23: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	29, // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	30, // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
-	16, // 26: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	16, // 27: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	27, // 28: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	30, // 29: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	29, // 30: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	29, // 31: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	10, // 32: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	12, // 33: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	14, // 34: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	17, // 35: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	21, // 36: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	23, // 37: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	25, // 38: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	11, // 39: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	13, // 40: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	15, // 41: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	18, // 42: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	22, // 43: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	24, // 44: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	26, // 45: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	39, // [39:46] is the sub-list for method output_type
-	32, // [32:39] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	36, // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	37, // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	17, // 26: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	17, // 27: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	28, // 28: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
+	37, // 29: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	36, // 30: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	36, // 31: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	36, // 32: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	31, // 33: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
+	33, // 34: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
+	34, // 35: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
+	32, // 36: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
+	6,  // 37: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
+	37, // 38: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	36, // 39: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	11, // 40: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	13, // 41: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	15, // 42: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	18, // 43: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	22, // 44: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	24, // 45: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	26, // 46: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	29, // 47: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	12, // 48: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	14, // 49: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	16, // 50: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	19, // 51: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	23, // 52: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	25, // 53: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	27, // 54: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	30, // 55: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	48, // [48:56] is the sub-list for method output_type
+	40, // [40:48] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -2254,13 +3070,16 @@ func file_lacuna_v1_operator_proto_init() {
 		(*Probe_Sql)(nil),
 		(*Probe_Http)(nil),
 	}
+	file_lacuna_v1_operator_proto_msgTypes[22].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[23].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
-			NumEnums:      6,
-			NumMessages:   22,
+			NumEnums:      7,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,170 @@
+package ledger
+
+import (
+	"cmp"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/lacuna-seq/lacuna/sequence"
+)
+
+// scope is the values of one biz type and period.
+type scope struct{ bizType, period string }
+
+func compareScopes(a, b scope) int {
+	return cmp.Or(cmp.Compare(a.bizType, b.bizType), cmp.Compare(a.period, b.period))
+}
+
+// The periods in which there are rows are found one by one: each statement reads one entry of the
+// index, however many rows there are.
+const (
+	queryHasBizType = `SELECT EXISTS (SELECT 1 FROM t_seq_biz_type WHERE name = ?)`
+	queryCursors    = `SELECT biz_type, period FROM t_seq_cursor`
+	querySkipScopes = `SELECT DISTINCT biz_type, period FROM t_seq_skip`
+	queryFirstScope = `SELECT biz_type, period FROM t_seq_issue_log FORCE INDEX (uk_value)
+		WHERE biz_type >= ? ORDER BY biz_type, period LIMIT 1`
+	queryNextPeriod = `SELECT biz_type, period FROM t_seq_issue_log FORCE INDEX (uk_value)
+		WHERE biz_type = ? AND period > ? ORDER BY biz_type, period LIMIT 1`
+	queryNextBizType = `SELECT biz_type, period FROM t_seq_issue_log FORCE INDEX (uk_value)
+		WHERE biz_type > ? ORDER BY biz_type, period LIMIT 1`
+)
+
+// findScopes lists what is to be audited: whatever has a cursor, a row or a skip.
+func (a *auditor) findScopes() error {
+	found := map[scope]bool{}
+	for _, statement := range []string{queryCursors, querySkipScopes} {
+		scopes, err := query(a, scanScope, statement)
+		if err != nil {
+			return err
+		}
+		for _, s := range scopes {
+			found[s] = true
+		}
+	}
+	if err := a.scopesOfRows(found); err != nil {
+		return err
+	}
+	maps.DeleteFunc(found, func(s scope, _ bool) bool {
+		return a.filter.BizType != "" && s.bizType != a.filter.BizType || a.filter.Period != "" && s.period != a.filter.Period
+	})
+	a.scopes = slices.SortedFunc(maps.Keys(found), compareScopes)
+	if len(a.scopes) > 0 || a.filter.BizType == "" {
+		return nil
+	}
+	var known bool
+	if err := a.conn.QueryRowContext(a.ctx, queryHasBizType, a.filter.BizType).Scan(&known); err != nil {
+		return err
+	}
+	switch {
+	case !known:
+		return fmt.Errorf("biz type %s: %w", a.filter.BizType, sequence.ErrNotFound)
+	case a.filter.Period != "":
+		return fmt.Errorf("period %s of biz type %s, in which nothing was allocated: %w", a.filter.Period, a.filter.BizType, sequence.ErrNotFound)
+	}
+	return nil
+}
+
+func (a *auditor) scopesOfRows(found map[scope]bool) error {
+	next, err := a.oneScope(queryFirstScope, a.filter.BizType)
+	for err == nil && (a.filter.BizType == "" || next.bizType == a.filter.BizType) {
+		found[next] = true
+		s := next
+		if next, err = a.oneScope(queryNextPeriod, s.bizType, s.period); errors.Is(err, sql.ErrNoRows) {
+			next, err = a.oneScope(queryNextBizType, s.bizType)
+		}
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+func (a *auditor) oneScope(statement string, args ...any) (scope, error) {
+	return scanScope(a.conn.QueryRowContext(a.ctx, statement, args...))
+}
+
+func scanScope(row row) (s scope, err error) {
+	err = row.Scan(&s.bizType, &s.period)
+	return s, err
+}
+
+const (
+	queryBounds = `SELECT (SELECT start FROM t_seq_biz_type WHERE name = ?), (SELECT value FROM t_seq_cursor WHERE biz_type = ? AND period = ?),
+		(SELECT MIN(value) FROM t_seq_issue_log FORCE INDEX (uk_value) WHERE biz_type = ? AND period = ?)`
+	querySkips = `SELECT lo, hi, reason FROM t_seq_skip WHERE biz_type = ? AND period = ? AND lo <= hi ORDER BY lo`
+)
+
+// bounds are what the values of a scope begin and end with.
+type bounds struct {
+	start, cursor, lowest sql.NullInt64
+	skips                 []skip
+}
+
+// skip is a range of values that no row stands for.
+type skip struct {
+	lo, hi int64
+	reason string
+}
+
+func (a *auditor) bounds(s scope) (b bounds, err error) {
+	err = a.conn.QueryRowContext(a.ctx, queryBounds, s.bizType, s.bizType, s.period, s.bizType, s.period).Scan(&b.start, &b.cursor, &b.lowest)
+	if err != nil {
+		return b, err
+	}
+	b.skips, err = query(a, func(row row) (k skip, err error) {
+		err = row.Scan(&k.lo, &k.hi, &k.reason)
+		return k, err
+	}, querySkips, s.bizType, s.period)
+	return b, err
+}
+
+// first is where the values begin: at the start, or below it where the start was raised after the
+// period had begun.
+func (b bounds) first() int64 {
+	first := int64(math.MaxInt64)
+	if b.start.Valid {
+		first = b.start.Int64
+	}
+	if b.lowest.Valid {
+		first = min(first, b.lowest.Int64)
+	}
+	if len(b.skips) > 0 {
+		first = min(first, b.skips[0].lo)
+	}
+	if first == math.MaxInt64 { // a cursor and nothing else
+		return 1
+	}
+	return first
+}
+
+// stretch is values that lie in equally many skips.
+type stretch struct {
+	lo, hi int64
+	skips  []skip
+}
+
+// stretches cuts lo to hi where skips begin and end.
+func (b bounds) stretches(lo, hi int64) []stretch {
+	var all []stretch
+	for lo <= hi {
+		s := stretch{lo: lo, hi: hi}
+		for _, k := range b.skips {
+			switch {
+			case k.lo > lo:
+				s.hi = min(s.hi, k.lo-1)
+			case k.hi >= lo:
+				s.skips, s.hi = append(s.skips, k), min(s.hi, k.hi)
+			}
+		}
+		all = append(all, s)
+		if s.hi == hi {
+			break
+		}
+		lo = s.hi + 1
+	}
+	return all
+}
