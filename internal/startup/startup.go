@@ -129,13 +129,18 @@ func (p *Process) openTemporal() error {
 	return nil
 }
 
-// AwaitTemporal waits until the namespace answers, and refuses one that lacks the search
-// attributes, with the command that adds them.
+// AwaitTemporal waits until the namespace answers and has the search attributes; what it logs meanwhile says
+// what is missing, with the command that adds it.
 func (p *Process) AwaitTemporal(ctx context.Context, attributes []string) error {
-	err := await(ctx, p.Log, "Temporal's namespace "+p.Namespace, p.PingTemporal)
-	if err != nil {
-		return err
-	}
+	return await(ctx, p.Log, "Temporal's namespace "+p.Namespace, func(ctx context.Context) error {
+		if err := p.PingTemporal(ctx); err != nil {
+			return err
+		}
+		return p.checkAttributes(ctx, attributes)
+	})
+}
+
+func (p *Process) checkAttributes(ctx context.Context, attributes []string) error {
 	known, err := p.Temporal.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: p.Namespace})
 	var denied *serviceerror.PermissionDenied
 	if errors.As(err, &denied) {
