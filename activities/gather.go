@@ -61,7 +61,7 @@ func (p *Patrol) Gather(ctx context.Context, in GatherInput) (GatherResult, erro
 			continue
 		}
 		for {
-			page, err := p.ledger.OverdueTracked(ctx, state, false, after, patrolBatch)
+			page, err := p.ledger.OverdueTracked(ctx, state, false, after, p.batch)
 			if err != nil {
 				return result, ledgerAway(err)
 			}
@@ -73,7 +73,7 @@ func (p *Patrol) Gather(ctx context.Context, in GatherInput) (GatherResult, erro
 				size += len(n.Ticket().String()) + 3
 			}
 			gathered = append(gathered, runless...)
-			if len(page) < patrolBatch {
+			if len(page) < p.batch {
 				break
 			}
 			after = page[len(page)-1]

@@ -18,7 +18,7 @@ func TestGather(t *testing.T) {
 		b.checked = map[string]int{}
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
-		activities.NewPatrol(b, b, b, slog.New(slog.DiscardHandler)).Register(env)
+		activities.NewPatrol(b, b, b, slog.New(slog.DiscardHandler), activities.DefaultPatrolBatch).Register(env)
 		value, err := env.ExecuteActivity(activities.GatherName, in)
 		require.NoError(t, err)
 		require.NoError(t, value.Get(&result))

@@ -63,7 +63,7 @@ func (p *Patrol) Shift(ctx context.Context) (ShiftResult, error) {
 // shift reports whether it came to the end.
 func (p *Patrol) shift(ctx context.Context, outage sequence.Outage, state sequence.State, end time.Time, result *ShiftResult) (all bool, err error) {
 	for time.Now().Before(end) {
-		numbers, err := p.ledger.EndedIn(ctx, outage, state, patrolBatch)
+		numbers, err := p.ledger.EndedIn(ctx, outage, state, p.batch)
 		if err != nil {
 			return false, ledgerAway(err)
 		}

@@ -16,7 +16,7 @@ func TestShift(t *testing.T) {
 	setup := func(b *beat) func() activities.ShiftResult {
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
-		activities.NewPatrol(b, b, b, slog.New(slog.DiscardHandler)).Register(env)
+		activities.NewPatrol(b, b, b, slog.New(slog.DiscardHandler), activities.DefaultPatrolBatch).Register(env)
 		return func() (result activities.ShiftResult) {
 			value, err := env.ExecuteActivity(activities.ShiftName)
 			require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestShift(t *testing.T) {
 		b := &beat{hold: true, checked: map[string]int{}, overdue: map[sequence.State][]sequence.Number{sequence.Allocated: numbers("A", 3)}}
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
-		activities.NewPatrol(b, b, b, slog.New(slog.DiscardHandler)).Register(env)
+		activities.NewPatrol(b, b, b, slog.New(slog.DiscardHandler), activities.DefaultPatrolBatch).Register(env)
 		value, err := env.ExecuteActivity(activities.NudgeName)
 		require.NoError(t, err)
 		var result activities.NudgeResult

@@ -27,7 +27,6 @@ const (
 
 // Bounds of one round of the patrol. What is left is the next round's.
 const (
-	patrolBatch   = 500
 	patrolIssuers = 100
 	patrolPages   = 10
 	// nudgesAtOnce keeps the patrol from taking the server away from those who wait for it.
@@ -84,12 +83,17 @@ type Patrol struct {
 	pool   Pool
 	runs   Runs
 	log    *slog.Logger
+	batch  int         // numbers read and written at a time
 	apart  atomic.Bool // the clocks were too far apart when they were last compared
 }
 
-// NewPatrol makes the patrol's activities.
-func NewPatrol(ledger PatrolLedger, pool Pool, runs Runs, log *slog.Logger) *Patrol {
-	return &Patrol{ledger: ledger, pool: pool, runs: runs, log: log.With("component", "patrol")}
+// DefaultPatrolBatch is how many numbers the patrol reads and writes at a time.
+const DefaultPatrolBatch = 500
+
+// NewPatrol makes the patrol's activities. batch is how many numbers they read and write at a time, from 1 to
+// DefaultPatrolBatch.
+func NewPatrol(ledger PatrolLedger, pool Pool, runs Runs, log *slog.Logger, batch int) *Patrol {
+	return &Patrol{batch: batch, ledger: ledger, pool: pool, runs: runs, log: log.With("component", "patrol")}
 }
 
 // Register adds the activities to a worker under their names.
@@ -134,7 +138,7 @@ func (p *Patrol) Recover(ctx context.Context) (RecoverResult, error) {
 func (p *Patrol) recoverIssuer(ctx context.Context, issuer sequence.Issuer) (numbers int, err error) {
 	for {
 		activity.RecordHeartbeat(ctx)
-		held, err := p.ledger.HeldBy(ctx, issuer.ID, patrolBatch)
+		held, err := p.ledger.HeldBy(ctx, issuer.ID, p.batch)
 		if err != nil {
 			return numbers, err
 		}
@@ -205,7 +209,7 @@ func (p *Patrol) Nudge(ctx context.Context) (NudgeResult, error) {
 	for _, state := range []sequence.State{sequence.Allocated, sequence.Abandoned} {
 		var after sequence.Number
 		for range patrolPages {
-			overdue, err := p.ledger.OverdueTracked(ctx, state, true, after, patrolBatch)
+			overdue, err := p.ledger.OverdueTracked(ctx, state, true, after, p.batch)
 			if err != nil {
 				return result, ledgerAway(err)
 			}
@@ -219,7 +223,7 @@ func (p *Patrol) Nudge(ctx context.Context) (NudgeResult, error) {
 			result.Woken += len(overdue) - len(found) - failed
 			result.Failed += failed
 			closed = append(closed, found...)
-			if len(overdue) < patrolBatch || len(closed) >= maxClosed || failed == len(overdue) || time.Now().After(end) {
+			if len(overdue) < p.batch || len(closed) >= maxClosed || failed == len(overdue) || time.Now().After(end) {
 				break
 			}
 			after = overdue[len(overdue)-1]
@@ -285,7 +289,7 @@ func (p *Patrol) Repool(ctx context.Context) (RepoolResult, error) {
 	var result RepoolResult
 	for range patrolPages {
 		activity.RecordHeartbeat(ctx)
-		free, err := p.ledger.Overdue(ctx, sequence.Replayable, sequence.Number{}, patrolBatch)
+		free, err := p.ledger.Overdue(ctx, sequence.Replayable, sequence.Number{}, p.batch)
 		if err != nil {
 			return result, ledgerAway(err)
 		}
@@ -295,7 +299,7 @@ func (p *Patrol) Repool(ctx context.Context) (RepoolResult, error) {
 		if err := p.repool(ctx, free); err != nil {
 			return result, err
 		}
-		if result.Numbers += len(free); len(free) < patrolBatch {
+		if result.Numbers += len(free); len(free) < p.batch {
 			break
 		}
 	}
@@ -340,11 +344,11 @@ func (p *Patrol) Purge(ctx context.Context) (PurgeResult, error) {
 	var result PurgeResult
 	for range patrolPages {
 		activity.RecordHeartbeat(ctx)
-		n, err := p.ledger.PurgeKeys(ctx, patrolBatch)
+		n, err := p.ledger.PurgeKeys(ctx, p.batch)
 		if err != nil {
 			return result, ledgerAway(err)
 		}
-		if result.Keys += n; n < patrolBatch {
+		if result.Keys += n; n < p.batch {
 			break
 		}
 	}

@@ -236,7 +236,7 @@ func TestPatrol(t *testing.T) {
 		b.checked, b.pushed = map[string]int{}, map[string]int{}
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
-		activities.NewPatrol(b, b, b, slog.New(slog.DiscardHandler)).Register(env)
+		activities.NewPatrol(b, b, b, slog.New(slog.DiscardHandler), activities.DefaultPatrolBatch).Register(env)
 		return env
 	}
 	t.Run("recovers all that dead issuers held", func(t *testing.T) {

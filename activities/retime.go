@@ -47,7 +47,7 @@ func (p *Patrol) retime(ctx context.Context, b sequence.BizType, state sequence.
 	}
 	var after sequence.Number
 	for time.Now().Before(end) {
-		waiting, err := p.ledger.Waiting(ctx, b.Name, state, after, patrolBatch)
+		waiting, err := p.ledger.Waiting(ctx, b.Name, state, after, p.batch)
 		if err != nil {
 			return false, ledgerAway(err)
 		}
@@ -67,7 +67,7 @@ func (p *Patrol) retime(ctx context.Context, b sequence.BizType, state sequence.
 				result.Numbers++
 			}
 		}
-		if len(waiting) < patrolBatch {
+		if len(waiting) < p.batch {
 			return true, nil
 		}
 		after = waiting[len(waiting)-1]

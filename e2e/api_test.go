@@ -176,10 +176,7 @@ func TestTheAPIOverPlainJSON(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, status)
 			s.call(t, "Confirm", `{"ticket":"`+name+`~N-1~1"}`)
 		}
-		response, err := http.Get(s.starter.ops + "/metrics") //nolint:noctx // a test's own server
-		require.NoError(t, err)
-		defer response.Body.Close() //nolint:errcheck // it was read
-		text := readAll(t, response.Body)
+		text := s.scrape(t, s.starter)
 		require.Contains(t, text, `lacuna_issued_total{biz_type="DEMO",source="segment"}`)
 		require.Contains(t, text, `lacuna_commands_total{biz_type="DEMO",kind="confirm",outcome="CONFIRMED"}`)
 		require.Contains(t, text, "lacuna_next_duration_seconds_bucket")

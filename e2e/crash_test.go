@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
@@ -42,7 +43,7 @@ func TestAKilledStartersNumbersComeBack(t *testing.T) {
 	s.closure(t)
 }
 
-// A number whose lifecycle was never started, or was lost with Temporal's memory, is found (C12).
+// A number whose lifecycle was never started, or was lost with Temporal's memory, is found (C12, C67).
 func TestANumberWithoutARunIsFound(t *testing.T) {
 	s := newStack(t)
 	ticket, seqNo := s.next(t, "DEMO")
@@ -126,4 +127,16 @@ func TestThePatrolIsScheduledOnce(t *testing.T) {
 		return len(ids) > 0
 	}, "there is no schedule")
 	require.Equal(t, []string{workflows.PatrolScheduleID}, ids)
+
+	patrol := s.client.ScheduleClient().GetHandle(t.Context(), workflows.PatrolScheduleID)
+	require.NoError(t, patrol.Pause(t.Context(), client.SchedulePauseOptions{Note: "the operator's"}))
+	s.worker.Kill()
+	s.worker.spec.Env = append(s.worker.spec.Env, "LACUNA_PATROL_EVERY=7s")
+	s.restart(t, s.worker)
+	testkit.Eventually(t, func() bool {
+		d, err := patrol.Describe(t.Context())
+		require.NoError(t, err)
+		require.True(t, d.Schedule.State.Paused, "an operator's pause stays")
+		return d.Schedule.Spec.Intervals[0].Every == 7*time.Second
+	}, "the rhythm is not the one that was set")
 }

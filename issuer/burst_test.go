@@ -203,3 +203,31 @@ func TestAPoolThatIsEmptyOrReadOnly(t *testing.T) {
 	b.free(t, first.Ticket)
 	testkit.Eventually(t, func() bool { return b.next(t, 1)[0].Ticket == first.Ticket[:len(first.Ticket)-1]+"2" }, "the free number does not come back")
 }
+
+// C17: a sweeper that saw a free number, slept, and pushes it after it was handed out leaves a hint that
+// nobody follows.
+func TestASweeperThatSleepsBetweenItsLookAndItsPush(t *testing.T) {
+	b := setup(t)
+	first := b.next(t, 1)[0]
+	b.free(t, first.Ticket)
+	for life := int32(1); life <= 10; life++ {
+		_, err := b.ledger.DB().ExecContext(t.Context(), "UPDATE t_seq_issue_log SET replays = 0, deadline = UTC_TIMESTAMP(6) - INTERVAL 1 HOUR WHERE status = 4")
+		require.NoError(t, err)
+		seen, err := b.ledger.Overdue(t.Context(), sequence.Replayable, sequence.Number{}, 10)
+		require.NoError(t, err)
+		require.Len(t, seen, 1)
+		var again issuer.Issued
+		testkit.Eventually(t, func() bool { again = b.next(t, 1)[0]; return again.SeqNo == first.SeqNo }, "it is not issued again")
+		require.Equal(t, life+1, again.Life)
+		b.recorded(t, again.Ticket)
+
+		require.NoError(t, b.pool.Push(t.Context(), []sequence.PoolEntry{{BizType: "ORDER", SeqNo: first.SeqNo, Score: 1}})) // the sweeper wakes
+		decisions, err := b.ledger.Apply(t.Context(), []sequence.Command{{Kind: sequence.Repool, Ticket: seen[0].Ticket()}})
+		require.NoError(t, err)
+		require.Equal(t, sequence.OutcomeSuperseded, decisions[0].Outcome)
+		for _, n := range b.next(t, 20) {
+			require.NotEqual(t, first.SeqNo, n.SeqNo, "it is held")
+		}
+		b.free(t, again.Ticket)
+	}
+}

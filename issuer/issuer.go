@@ -26,6 +26,7 @@ type Ledger interface {
 	BizType(ctx context.Context, name string) (sequence.BizType, error)
 	BizTypes(ctx context.Context) ([]sequence.BizType, error)
 	Now(ctx context.Context) (time.Time, error)
+	OldestOverdue(ctx context.Context) (map[sequence.State]time.Duration, error)
 	Keyed(ctx context.Context, key sequence.IdempotencyKey) (sequence.KeyedAnswer, error)
 	IssueKeyed(ctx context.Context, issues []sequence.KeyedIssue) ([]sequence.KeyedResult, error)
 	BatchesHeldBy(ctx context.Context, issuer string) (map[string]int, error)
@@ -79,6 +80,7 @@ type Issuer struct {
 	accepted *repeater
 	storm    *storm
 	tracker  *tracker
+	overdue  *overdue
 	rules    atomic.Pointer[map[string]sequence.BizType] // of all biz types, as they were last read
 
 	stopped    atomic.Bool
@@ -135,6 +137,7 @@ func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ..
 	i.settle = batching.New(i.applySettles, batching.Options{})
 	i.keyed = batching.New(i.issueKeyed, batching.Options{MaxSize: keyedBatch})
 	i.storm = newStorm(i)
+	i.overdue = &overdue{}
 	i.tracker = newTracker(i)
 	i.accepted = newRepeater(i)
 	i.records = newRecorder(i)

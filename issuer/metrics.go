@@ -42,7 +42,9 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 
 // observe reads the issuer's own counts at every scrape.
 func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
-	var errs [6]error
+	var errs [7]error
+	overdue, err := meter.Float64ObservableGauge(telemetry.MetricOverdue, metric.WithDescription("For how long the number is overdue that is so for longest, by state"))
+	errs[6] = err
 	issued, err := meter.Int64ObservableCounter(telemetry.MetricIssued, metric.WithDescription("Numbers handed out, by where they came from"))
 	errs[0] = err
 	held, err := meter.Int64ObservableGauge(telemetry.MetricHeld, metric.WithDescription("Numbers in this process's memory"))
@@ -71,6 +73,11 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 			}
 			return true
 		})
+		if oldest := i.overdue.oldest.Load(); oldest != nil {
+			for state, age := range *oldest {
+				o.ObserveFloat64(overdue, age.Seconds(), metric.WithAttributes(attribute.String(telemetry.KeyState, state.String())))
+			}
+		}
 		o.ObserveInt64(queued, i.records.depth(), queue("records"))
 		o.ObserveInt64(queued, i.starts.Waiting(), queue("starts"))
 		o.ObserveInt64(queued, i.wakes.Waiting(), queue("wakes"))
@@ -80,7 +87,7 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 		o.ObserveInt64(dropped, i.starts.Dropped(), queue("starts"))
 		o.ObserveInt64(dropped, i.wakes.Dropped(), queue("wakes"))
 		return nil
-	}, issued, held, used, queued, dropped)
+	}, issued, held, used, queued, dropped, overdue)
 	return errors.Join(errs[:]...)
 }
 

@@ -36,6 +36,7 @@ func (i *Issuer) keepSettings() {
 		if err := i.readSettings(i.background); err != nil {
 			i.log.Debug("the settings could not be read again", "error", err)
 		}
+		i.lookForOverdue(i.background)
 	}
 }
 

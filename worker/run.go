@@ -47,8 +47,9 @@ func run(ctx context.Context, args []string) (err error) {
 	a := activities.New(p.Ledger, p.Pool, prober, p.Log)
 	defer a.Close()
 	runs := runs{client: p.Temporal, namespace: p.Namespace}
-	patrol := activities.NewPatrol(p.Ledger, p.Pool, runs, p.Log)
+	patrol := activities.NewPatrol(p.Ledger, p.Pool, runs, p.Log, settings.PatrolBatch)
 	compensation := activities.NewCompensation(p.Ledger, p.Pool, runs, prober, p.Log)
+	worker.SetStickyWorkflowCacheSize(settings.WorkflowCache)
 	failed := make(chan error, 2)
 	options := worker.Options{
 		MaxConcurrentLocalActivityExecutionSize: concurrency,
@@ -74,7 +75,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := startAlerts(ctx, p, settings); err != nil {
 		return err
 	}
-	if err := schedulePatrol(ctx, p.Temporal); err != nil {
+	if err := schedulePatrol(ctx, p.Temporal, settings.PatrolEvery); err != nil {
 		return err
 	}
 	ops, err := p.ServeOps(ctx, settings.OpsListen, telemetry.Check{Name: "ledger", Ask: p.Ledger.Ping},

@@ -47,3 +47,25 @@ func overdueArgs(state sequence.State, grace time.Duration, after sequence.Numbe
 	}
 	return []any{state, grace.Microseconds(), from, from, after.ID}
 }
+
+const queryOldest = `(SELECT status, TIMESTAMPDIFF(MICROSECOND, deadline, UTC_TIMESTAMP(6)) FROM t_seq_issue_log FORCE INDEX (idx_status_deadline)
+	WHERE status = ? AND deadline < UTC_TIMESTAMP(6) AND (taken_until IS NULL OR taken_until < UTC_TIMESTAMP(6)) ORDER BY deadline LIMIT 1)`
+
+// OldestOverdue says for how long the number has been overdue that is so for longest, of each state that has a
+// deadline; 0 where none is. Once that rises nobody sees to them.
+func (l *Ledger) OldestOverdue(ctx context.Context) (map[sequence.State]time.Duration, error) {
+	type age struct {
+		state  sequence.State
+		micros int64
+	}
+	rows, err := l.db.QueryContext(ctx, queryOldest+" UNION ALL "+queryOldest+" UNION ALL "+queryOldest, sequence.Allocated, sequence.Abandoned, sequence.Replayable)
+	ages, err := collect(rows, err, func(row row) (a age, err error) { return a, row.Scan(&a.state, &a.micros) })
+	if err != nil {
+		return nil, classify("look for the number that is overdue for longest", err)
+	}
+	oldest := map[sequence.State]time.Duration{sequence.Allocated: 0, sequence.Abandoned: 0, sequence.Replayable: 0}
+	for _, a := range ages {
+		oldest[a.state] = time.Duration(a.micros) * time.Microsecond
+	}
+	return oldest, nil
+}

@@ -8,6 +8,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -54,6 +55,9 @@ type Worker struct {
 	TemporalUIURL string            `name:"temporal-ui-url" env:"LACUNA_TEMPORAL_UI_URL" placeholder:"http://host:port" help:"The Temporal UI, for links to the runs of numbers."`
 	AlertURL      string            `name:"alert-url" env:"LACUNA_ALERT_URL" placeholder:"https://host/path" help:"The webhook that alerts are posted to; without one they are error lines in the log."`
 	AlertFormat   string            `name:"alert-format" env:"LACUNA_ALERT_FORMAT" default:"json" enum:"json,slack,feishu,dingtalk" help:"How the webhook wants them: json, slack, feishu or dingtalk."`
+	PatrolEvery   time.Duration     `name:"patrol-every" env:"LACUNA_PATROL_EVERY" default:"5s" help:"How often the patrol looks for numbers that nobody sees to; 1s to 1m. The worker that was started last sets it."`
+	PatrolBatch   int               `name:"patrol-batch" env:"LACUNA_PATROL_BATCH" default:"500" help:"How many numbers the patrol reads and writes at a time; 1 to 500."`
+	WorkflowCache int               `name:"workflow-cache" env:"LACUNA_WORKFLOW_CACHE" default:"2000" help:"How many runs that have begun the worker keeps in memory; the others are read again when something happens. 1 to 100000."`
 	ProbeDSNs     map[string]string `name:"probe-dsns" env:"LACUNA_PROBE_DSNS" mapsep:";" placeholder:"name=user:password@tcp(host:port)/database;…" help:"The business's databases, by the names that biz types' probes use; read-only users."`
 }
 
@@ -88,10 +92,7 @@ func (p Process) Validate() error {
 
 // Validate reports all faults, joined.
 func (s Starter) Validate() error {
-	var lease error
-	if s.Lease < 2*time.Second || s.Lease > 15*time.Second { // the patience of runs and of the patrol is made for that
-		lease = fault("LACUNA_LEASE", "%s is not from 2s to 15s", s.Lease)
-	}
+	lease := validateRange("LACUNA_LEASE", s.Lease, 2*time.Second, 15*time.Second) // the patience of runs and of the patrol is made for that
 	return errors.Join(s.Servers.Validate(), s.Process.Validate(), lease, validateAddress("LACUNA_LISTEN", s.Listen),
 		validateAddress("LACUNA_OPS_LISTEN", s.OpsListen), validateURL("LACUNA_TEMPORAL_UI_URL", s.TemporalUIURL, false, "http", "https"))
 }
@@ -99,7 +100,16 @@ func (s Starter) Validate() error {
 // Validate reports all faults, joined.
 func (w Worker) Validate() error {
 	return errors.Join(w.Servers.Validate(), w.Process.Validate(), validateAddress("LACUNA_OPS_LISTEN", w.OpsListen),
+		validateRange("LACUNA_PATROL_EVERY", w.PatrolEvery, time.Second, time.Minute), validateRange("LACUNA_PATROL_BATCH", w.PatrolBatch, 1, 500),
+		validateRange("LACUNA_WORKFLOW_CACHE", w.WorkflowCache, 1, 100_000),
 		validateURL("LACUNA_TEMPORAL_UI_URL", w.TemporalUIURL, false, "http", "https"), validateURL("LACUNA_ALERT_URL", w.AlertURL, false, "http", "https"))
+}
+
+func validateRange[T cmp.Ordered](key string, value, least, most T) error {
+	if value < least || value > most {
+		return fault(key, "%v is not from %v to %v", value, least, most)
+	}
+	return nil
 }
 
 func validateAddress(key, address string) error {

@@ -15,6 +15,7 @@ const (
 	MetricQueued       = "lacuna_queued"
 	MetricDropped      = "lacuna_dropped"
 	MetricDeliveries   = "lacuna_temporal_deliveries"
+	MetricOverdue      = "lacuna_oldest_overdue_seconds"
 	MetricAlerts       = "lacuna_alerts"
 )
 
@@ -26,6 +27,7 @@ const (
 	KeyResult  = "result"
 	KeyKind    = "kind"
 	KeyOutcome = "outcome"
+	KeyState   = "state"
 	KeyTicket  = "ticket"
 	KeyTraceID = "trace_id"
 	KeySpanID  = "span_id"
