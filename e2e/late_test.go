@@ -25,6 +25,7 @@ import (
 // C68: the programs are started before their servers, in whatever order these come, and the namespace last of
 // all. They wait, say for what, and work without a restart.
 func TestServersThatComeLate(t *testing.T) {
+	besideOthers(t)
 	dir, err := programs()
 	require.NoError(t, err)
 	mariadb, redis, temporal := testkit.OwnMariaDB(t), testkit.OwnRedis(t), testkit.OwnTemporal(t)

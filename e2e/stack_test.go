@@ -83,6 +83,7 @@ func newStackOn(t *testing.T, redisURL string, env ...string) *stack {
 
 func newStackOnBoth(t *testing.T, dsn, redisURL string, env ...string) *stack {
 	t.Helper()
+	besideOthers(t)
 	dir, err := programs()
 	require.NoError(t, err)
 	s := &stack{dir: dir, env: env, dsn: dsn, redisURL: redisURL, temporal: testkit.OwnTemporal(t)}

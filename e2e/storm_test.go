@@ -26,7 +26,7 @@ func TestAStormOfAbandonments(t *testing.T) {
 	if count == 100_000 {
 		s.pin(t)
 	}
-	m := newMill(s, "STORM", 1_000, 100)
+	m := newMill(s, "STORM", 500, 100)
 	var tickets []string
 	for len(tickets) < count {
 		tickets = append(tickets, m.take(t.Context(), t, m.size)...)
@@ -58,7 +58,10 @@ func TestAStormOfAbandonments(t *testing.T) {
 	var all sync.WaitGroup
 	for part := range slices.Chunk(tickets, (count+3)/4) {
 		all.Go(func() {
+			pace := time.NewTicker(10 * time.Second * time.Duration(m.size) * 4 / 100_000) // 100,000 in 10 s
+			defer pace.Stop()
 			for batch := range slices.Chunk(part, m.size) {
+				<-pace.C
 				m.settle(t.Context(), t, batch, 100)
 			}
 		})
