@@ -68,7 +68,7 @@ func (a Audit) Clean() bool { return len(a.Findings) == 0 }
 
 // Audit holds the values that the filter means against the rows, the declared skips, the dead letters
 // and the issuers, all as they stood at one moment, and lists the first gaps of them. It takes no lock,
-// and about 2 s for a million rows. What it finds is no error. It returns sequence.ErrNotFound where
+// and about 4 s for a million rows. What it finds is no error. It returns sequence.ErrNotFound where
 // there is no such biz type or nothing was allocated in the period, and a sequence.InvalidError for a
 // filter that means nothing.
 func (l *Ledger) Audit(ctx context.Context, f AuditFilter, gaps int) (Audit, error) {

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -364,7 +365,7 @@ func TestAnAuditGoesOnAcrossItsChunks(t *testing.T) {
 	require.Positive(t, a.FindingsLeft)
 }
 
-// A session keeps its own isolation, and the audit sees one moment while numbers are issued.
+// The audit sees one moment, whatever is written meanwhile.
 func TestAnAuditIsCleanWhileNumbersAreIssued(t *testing.T) {
 	b := setup(t)
 	b.issue(t, "batch-0", 10)
@@ -398,10 +399,33 @@ func TestAnAuditIsCleanWhileNumbersAreIssued(t *testing.T) {
 	}
 	require.Positive(t, audits)
 	require.Equal(t, int64(10_010), b.auditOrder(t).Reports[0].Values())
-	var isolation string
-	for range 3 {
-		require.NoError(t, b.DB().QueryRowContext(t.Context(), `SELECT @@SESSION.tx_isolation`).Scan(&isolation))
-		require.Equal(t, "READ-COMMITTED", isolation)
+}
+
+// Whether an audit ends well, in an error or by its caller, no connection stays in its snapshot.
+func TestAnAuditLeavesItsConnectionAsItWas(t *testing.T) {
+	b := setup(t)
+	b.issue(t, "batch-1", 1)
+	b.DB().SetMaxOpenConns(1)
+	for name, audit := range map[string]func(){
+		"after an audit": func() { b.auditOrder(t) },
+		"after an error": func() {
+			_, err := b.Audit(t.Context(), ledger.AuditFilter{BizType: "NONE"}, 1)
+			require.ErrorIs(t, err, sequence.ErrNotFound)
+		},
+		"after its caller left": func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, err := b.Audit(ctx, ledger.AuditFilter{}, 1)
+			require.ErrorIs(t, err, context.Canceled)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			audit()
+			var isolation string
+			require.NoError(t, b.DB().QueryRowContext(t.Context(), `SELECT @@SESSION.tx_isolation`).Scan(&isolation))
+			require.Equal(t, "READ-COMMITTED", isolation)
+			b.exec(t, `UPDATE t_seq_cursor SET value = value + 1`) // a snapshot is read-only
+			b.exec(t, `UPDATE t_seq_cursor SET value = value - 1`)
+		})
 	}
-	b.exec(t, `UPDATE t_seq_cursor SET value = value`) // no connection stayed read-only
 }

@@ -141,6 +141,14 @@ func (b bounds) first() int64 {
 	return first
 }
 
+// last is where the values end; below first where there is no cursor.
+func (b bounds) last() int64 {
+	if !b.cursor.Valid {
+		return b.first() - 1
+	}
+	return b.cursor.Int64
+}
+
 // stretch is values that lie in equally many skips.
 type stretch struct {
 	lo, hi int64

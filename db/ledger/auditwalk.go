@@ -1,25 +1,25 @@
 package ledger
 
 import (
+	"database/sql"
 	"fmt"
+	"math"
 
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
-// auditChunk is how many rows one statement of an audit reads.
+// auditChunk is how many values one statement of an audit reads the rows of.
 const auditChunk = 20_000
 
-// A further table of numbers is a UNION ALL in the first of these, ordered and limited as a whole, and in
-// the second; where two tables can hold one value, runs finds it twice.
+// Each pass over the rows costs the same, however little it reads: one tells all that is counted. A further
+// table of numbers goes into fromRange and its arguments, and then needs a rowCheck that finds the values
+// which stand in both.
 const (
-	queryChunk = `SELECT status, life > 0, COUNT(*), MAX(value) FROM (SELECT value, status, life FROM t_seq_issue_log FORCE INDEX (uk_value)
-		WHERE biz_type = ? AND period = ? AND value BETWEEN ? AND ? ORDER BY value LIMIT ?) n GROUP BY status, life > 0`
-	queryValues = `SELECT n.value` + fromRange + ` ORDER BY n.value`
-	fromRange   = ` FROM t_seq_issue_log n FORCE INDEX (uk_value) WHERE n.biz_type = ? AND n.period = ? AND n.value BETWEEN ? AND ?`
-
-	// Who holds numbers, and why numbers were retired: read at once, since each pass over the rows costs as
-	// much as the counting.
-	queryDetails = `SELECT n.status, n.owner, IF(n.status = 7, n.reason, '') AS why, COUNT(*)` + fromRange + ` AND n.status IN (0, 5, 7) GROUP BY n.status, n.owner, why`
+	queryChunk = `SELECT n.status, n.life > 0 AS issued, IF(n.status IN (0, 5), n.owner, '') AS holder, IF(n.status = 7, n.reason, '') AS why, COUNT(*)` +
+		fromRange + ` GROUP BY n.status, issued, holder, why`
+	queryValues    = `SELECT n.value` + fromRange + ` ORDER BY n.value`
+	queryNextValue = `SELECT MIN(n.value)` + fromRange
+	fromRange      = ` FROM t_seq_issue_log n FORCE INDEX (uk_value) WHERE n.biz_type = ? AND n.period = ? AND n.value BETWEEN ? AND ?`
 )
 
 // rowCheck finds what is wrong with single rows. Its query gives values and what to say of each.
@@ -58,19 +58,19 @@ type walk struct {
 	reasons map[string]int64
 }
 
-// chunk is at most auditChunk consecutive rows, counted, and all values from lo to hi around them.
+// chunk is the values from lo to hi and what rows there are of them, at most auditChunk.
 type chunk struct {
 	lo, hi        int64
 	rows, unknown int64
 	states        [len(sequence.States)]int64
 	gaps          int64
-	strangers     bool // an owner is no issuer that holds anything
+	reasons       map[string]int64 // of the retired
+	strangers     bool             // an owner is no issuer that holds anything
 }
 
 func (c chunk) width() int64 { return c.hi - c.lo + 1 }
 
-// chunks gives every row from lo to hi to do. It takes as many rows at a time, however far apart they
-// lie: a cursor that jumped costs nothing.
+// chunks gives every row from lo to hi to do. Values without rows cost nothing, however many they are.
 func (w walk) chunks(lo, hi int64, do func(chunk) error) error {
 	for lo <= hi {
 		c, err := w.chunk(lo, hi)
@@ -86,32 +86,65 @@ func (w walk) chunks(lo, hi int64, do func(chunk) error) error {
 }
 
 func (w walk) chunk(lo, hi int64) (chunk, error) {
-	type group struct {
-		state       sequence.State
-		issued      bool
-		count, last int64
-	}
-	groups, err := query(w.auditor, func(row row) (g group, err error) {
-		err = row.Scan(&g.state, &g.issued, &g.count, &g.last)
-		return g, err
-	}, queryChunk, append(w.args(lo, hi), auditChunk)...)
-	c := chunk{lo: lo, hi: hi}
-	last := lo
+	c := chunk{lo: lo, hi: chunkEnd(lo, hi), reasons: map[string]int64{}}
+	groups, err := query(w.auditor, scanGroup, queryChunk, w.args(lo, c.hi)...)
 	for _, g := range groups {
-		c.rows, last = c.rows+g.count, max(last, g.last)
-		if g.state < 0 || int(g.state) >= len(c.states) {
-			c.unknown += g.count
-			continue
-		}
-		c.states[g.state] += g.count
-		if isGap(g.state, g.issued) {
-			c.gaps += g.count
-		}
+		w.addGroup(&c, g)
 	}
-	if c.rows == auditChunk {
-		c.hi = last
+	if err == nil && c.rows < c.width() {
+		c.hi, err = w.beforeNext(c.hi, hi)
 	}
 	return c, err
+}
+
+// chunkEnd is the last value of the chunk that begins at lo.
+func chunkEnd(lo, hi int64) int64 {
+	if lo > math.MaxInt64-auditChunk {
+		return hi
+	}
+	return min(hi, lo+auditChunk-1)
+}
+
+// beforeNext is the last value after which a row follows, from end to hi.
+func (w walk) beforeNext(end, hi int64) (int64, error) {
+	if end == hi {
+		return hi, nil
+	}
+	var next sql.NullInt64
+	err := w.conn.QueryRowContext(w.ctx, queryNextValue, w.args(end+1, hi)...).Scan(&next)
+	if next.Valid {
+		return next.Int64 - 1, err
+	}
+	return hi, err
+}
+
+// group is the rows of a chunk that are alike.
+type group struct {
+	state      sequence.State
+	issued     bool
+	owner, why string
+	count      int64
+}
+
+func scanGroup(row row) (g group, err error) {
+	err = row.Scan(&g.state, &g.issued, &g.owner, &g.why, &g.count)
+	return g, err
+}
+
+func (w walk) addGroup(c *chunk, g group) {
+	c.rows += g.count
+	if g.state < 0 || int(g.state) >= len(c.states) {
+		c.unknown += g.count
+		return
+	}
+	c.states[g.state] += g.count
+	if isGap(g.state, g.issued) {
+		c.gaps += g.count
+	}
+	if g.state == sequence.Retired {
+		c.reasons[g.why] += g.count
+	}
+	c.strangers = c.strangers || g.state.Held() && !w.holders[g.owner]
 }
 
 func (w walk) args(lo, hi int64) []any { return []any{w.scope.bizType, w.scope.period, lo, hi} }
@@ -146,6 +179,9 @@ func (w walk) count(c chunk) {
 	}
 	w.report.UnknownStatus += c.unknown
 	w.report.Gaps += c.gaps
+	for reason, n := range c.reasons {
+		w.reasons[reason] += n
+	}
 }
 
 // runs gives the ranges of a chunk in which every value has a row.
@@ -190,11 +226,6 @@ func (w walk) holes(c chunk) error {
 
 // details reads what the counts do not tell.
 func (w walk) details(c chunk) error {
-	if c.states[sequence.Reserved]+c.states[sequence.Replayed]+c.states[sequence.Retired] > 0 {
-		if err := w.ownersAndReasons(&c); err != nil {
-			return err
-		}
-	}
 	for _, check := range rowChecks {
 		if check.due(c) {
 			if err := w.check(check, c); err != nil {
@@ -202,28 +233,10 @@ func (w walk) details(c chunk) error {
 			}
 		}
 	}
-	return w.gaps.read(w, c)
-}
-
-func (w walk) ownersAndReasons(c *chunk) error {
-	type group struct {
-		state      sequence.State
-		owner, why string
-		count      int64
+	if c.gaps == 0 || w.gaps.more {
+		return nil
 	}
-	groups, err := query(w.auditor, func(row row) (g group, err error) {
-		err = row.Scan(&g.state, &g.owner, &g.why, &g.count)
-		return g, err
-	}, queryDetails, w.args(c.lo, c.hi)...)
-	for _, g := range groups {
-		switch {
-		case g.state == sequence.Retired:
-			w.reasons[g.why] += g.count
-		case !w.holders[g.owner]:
-			c.strangers = true
-		}
-	}
-	return err
+	return w.readGaps(c.lo, c.hi)
 }
 
 func (w walk) check(check rowCheck, c chunk) error {

@@ -6,27 +6,27 @@ import "strconv"
 type FindingKind int8
 
 const (
-	// FindingUnaccounted: values up to the cursor without a row and without a declared skip.
+	// FindingUnaccounted means: values up to the cursor without a row and without a declared skip.
 	FindingUnaccounted FindingKind = iota + 1
-	// FindingTwice: values that stand in two classes, a row and a skip or two skips.
+	// FindingTwice means: values that stand in two classes, a row and a skip or two skips.
 	FindingTwice
-	// FindingAboveCursor: rows or skips of values that the cursor has not given yet.
+	// FindingAboveCursor means: rows or skips of values that the cursor has not given yet.
 	FindingAboveCursor
-	// FindingNoCursor: rows or skips of a period that has no cursor.
+	// FindingNoCursor means: rows or skips of a period that has no cursor.
 	FindingNoCursor
-	// FindingCursorBelowStart: the cursor stands below the value before the first.
+	// FindingCursorBelowStart means: the cursor stands below the value before the first.
 	FindingCursorBelowStart
-	// FindingNoBizType: numbers of a biz type that has no rules.
+	// FindingNoBizType means: numbers of a biz type that has no rules.
 	FindingNoBizType
-	// FindingUnknownStatus: rows in a state that there is not.
+	// FindingUnknownStatus means: rows in a state that there is not.
 	FindingUnknownStatus
-	// FindingUnknownOwner: numbers in the memory of an issuer that is not known or holds nothing any more.
+	// FindingUnknownOwner means: numbers in the memory of an issuer that is not known or holds nothing any more.
 	FindingUnknownOwner
-	// FindingDeadWithoutLetter: dead numbers that no person is shown.
+	// FindingDeadWithoutLetter means: dead numbers that no person is shown.
 	FindingDeadWithoutLetter
-	// FindingSurplusLetter: open dead letters whose number is not dead, or has another open one.
+	// FindingSurplusLetter means: open dead letters whose number is not dead, or has another open one.
 	FindingSurplusLetter
-	// FindingSumDiffers: the classes do not add up to the number of values: the server's indexes contradict each other.
+	// FindingSumDiffers means: the classes do not add up to the number of values: the server's indexes contradict each other.
 	FindingSumDiffers
 )
 

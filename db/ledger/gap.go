@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
 	"github.com/lacuna-seq/lacuna/sequence"
@@ -57,60 +56,58 @@ func (l *Ledger) Gaps(ctx context.Context, f AuditFilter, after GapPosition, lim
 	return gaps, more, now, err
 }
 
-// errPageFull ends a walk that has found what it looks for.
-var errPageFull = errors.New("the page is full")
-
 func (a *auditor) gapsAfter(after GapPosition) error {
 	at := scope{after.BizType, after.Period}
 	for _, s := range a.scopes {
-		if compareScopes(s, at) < 0 || a.gaps.more {
+		if compareScopes(s, at) < 0 {
 			continue
 		}
 		b, err := a.bounds(s)
 		if err != nil {
 			return err
 		}
-		if !b.cursor.Valid {
-			continue
-		}
 		from := a.filter.from(b.first())
 		if s == at {
 			from = max(from, after.Value+1)
 		}
-		w := walk{auditor: a, scope: s}
-		err = w.chunks(from, a.filter.to(b.cursor.Int64), func(c chunk) error {
-			if err := a.gaps.read(w, c); err != nil || !a.gaps.more {
-				return err
-			}
-			return errPageFull
-		})
-		if err != nil && !errors.Is(err, errPageFull) {
+		if err := (walk{auditor: a, scope: s}).listGaps(from, a.filter.to(b.last())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// gapPage gathers gaps until it is full.
+// listGaps adds the gaps from lo to hi until the page is full.
+func (w walk) listGaps(lo, hi int64) error {
+	for lo <= hi && !w.gaps.more {
+		end, before := chunkEnd(lo, hi), len(w.gaps.list)
+		err := w.readGaps(lo, end)
+		if err == nil && len(w.gaps.list) == before {
+			end, err = w.beforeNext(end, hi)
+		}
+		if err != nil || end == hi {
+			return err
+		}
+		lo = end + 1
+	}
+	return nil
+}
+
+// gapPage gathers gaps until it is full and there are more.
 type gapPage struct {
 	limit int
 	list  []Gap
 	more  bool
 }
 
-// read adds the chunk's gaps.
-func (p *gapPage) read(w walk, c chunk) error {
-	if c.gaps == 0 || p.more {
-		return nil
-	}
-	room := p.limit - len(p.list)
-	if room == 0 {
-		p.more = true
-		return nil
-	}
-	gaps, err := query(w.auditor, scanGap, queryGaps, append(w.args(c.lo, c.hi), room)...)
+// readGaps adds those of a chunk.
+func (w walk) readGaps(lo, hi int64) error {
+	p := &w.gaps
+	gaps, err := query(w.auditor, scanGap, queryGaps, append(w.args(lo, hi), p.limit-len(p.list)+1)...)
 	p.list = append(p.list, gaps...)
-	p.more = len(gaps) == room && c.gaps > int64(room)
+	if p.more = len(p.list) > p.limit; p.more {
+		p.list = p.list[:p.limit]
+	}
 	return err
 }
 
