@@ -54,10 +54,9 @@ func (p *Patrol) Gather(ctx context.Context, in GatherInput) (GatherResult, erro
 	size, end := 0, time.Now().Add(gatherTime)
 	for _, state := range []sequence.State{sequence.Abandoned, sequence.Allocated} { // the windows that are over first
 		var after sequence.Number
-		switch {
-		case in.After.State == state:
+		if in.After.State == state {
 			after.Deadline, after.ID = in.After.Deadline, in.After.ID
-		case in.After.State == sequence.Allocated:
+		} else if in.After.State == sequence.Allocated {
 			continue
 		}
 		for {

@@ -10,11 +10,11 @@ import (
 type Track int8
 
 const (
-	// TrackEvery: each number that is handed out.
+	// TrackEvery is each number that is handed out.
 	TrackEvery Track = iota + 1
-	// TrackUnsettled: what is abandoned, or not confirmed soon.
+	// TrackUnsettled is what is abandoned, or not confirmed soon.
 	TrackUnsettled
-	// TrackNone: none.
+	// TrackNone is no number at all.
 	TrackNone
 )
 

@@ -45,7 +45,7 @@ func (r runs) Check(ctx context.Context, n sequence.Number) (open bool, err erro
 
 // Open asks for the run by its workflow ID, the ticket.
 func (r runs) Open(ctx context.Context, n sequence.Number) (bool, error) {
-	described, err := r.client.DescribeWorkflowExecution(ctx, n.Ticket().String(), "")
+	described, err := r.client.DescribeWorkflow(ctx, n.Ticket().String(), "")
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
 		return false, nil
@@ -53,7 +53,7 @@ func (r runs) Open(ctx context.Context, n sequence.Number) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look for a run of %s: %w", n.Ticket(), err)
 	}
-	return described.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+	return described.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
 // Commands reads the history of the run.

@@ -26,3 +26,12 @@ func Within(t testing.TB, patience time.Duration, yes func() bool, format string
 		require.True(t, time.Now().Before(end), append([]any{format}, args...)...)
 	}
 }
+
+// Pass lets time pass where the passing of time is what the test is about.
+func Pass(t testing.TB, d time.Duration) {
+	t.Helper()
+	select {
+	case <-time.After(d):
+	case <-t.Context().Done():
+	}
+}
