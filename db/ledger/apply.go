@@ -52,6 +52,7 @@ func (l *Ledger) applyBatch(ctx context.Context, commands []sequence.Command) ([
 		err := l.inTx(ctx, a.run)
 		switch {
 		case err == nil:
+			l.delays.observe(a.delays)
 			return a.decisions, nil
 		case errors.Is(err, errCommitUnknown) && try <= maxUnknownCommits && ctx.Err() == nil:
 			l.log.WarnContext(ctx, "the answer to COMMIT was lost; reading what became of it", "commands", len(commands), "error", err)
@@ -84,6 +85,8 @@ type application struct {
 	deaths    []death
 	handled   []handled
 	events    []sequence.Event
+
+	delays []delayKey // that the decisions ended, counted after the commit
 }
 
 // key names a row; rows are locked in the order of their keys.
@@ -107,7 +110,7 @@ func (a *application) run(tx *sql.Tx) error {
 		return err
 	}
 	if a.before != nil && a.before.stands(locked) {
-		a.decisions, a.rows = a.before.decisions, a.before.rows
+		a.decisions, a.rows, a.delays = a.before.decisions, a.before.rows, a.before.delays
 		return nil
 	}
 	rules, now, err := rulesAndNow(a.ctx, tx, a.bizTypes())
@@ -125,7 +128,7 @@ func (a *application) run(tx *sql.Tx) error {
 		}
 		current[key{n.BizType, n.SeqNo}] = &n
 	}
-	a.lives, a.conflicts, a.deaths, a.handled, a.events = nil, nil, nil, nil, nil
+	a.lives, a.conflicts, a.deaths, a.handled, a.events, a.delays = nil, nil, nil, nil, nil, nil
 	for i, c := range a.commands {
 		n, ok := current[keyOf(c.Ticket)]
 		if !ok {
@@ -151,6 +154,9 @@ func (a *application) run(tx *sql.Tx) error {
 
 // note keeps what a decision leaves besides the row.
 func (a *application) note(was sequence.Number, c sequence.Command, d sequence.Decision) {
+	if kind, delay, ok := sequence.DelayOf(was, d); ok {
+		a.delays = append(a.delays, delayKey{was.BizType, kind, sequence.DelayBucket(delay)})
+	}
 	switch {
 	case d.Outcome == sequence.OutcomeClaimed && was.Life > 0:
 		a.lives = append(a.lives, was)

@@ -48,11 +48,15 @@ func (l *Ledger) IssueKeyed(ctx context.Context, issues []sequence.KeyedIssue) (
 func (l *Ledger) issueKeyed(ctx context.Context, issues []sequence.KeyedIssue) ([]sequence.KeyedResult, error) {
 	for try := 1; ; try++ {
 		var results []sequence.KeyedResult
+		var delays []delayKey
 		err := l.inTx(ctx, func(tx *sql.Tx) (err error) {
-			results, err = issueKeyed(ctx, tx, issues)
+			results, delays, err = issueKeyed(ctx, tx, issues)
 			return err
 		})
 		switch {
+		case err == nil:
+			l.delays.observe(delays)
+			return results, nil
 		case errors.Is(err, errCommitUnknown) && try <= maxUnknownCommits && ctx.Err() == nil, errors.Is(err, errGuardMissed) && try <= 3:
 		case number(err) == errLockWaitTimeout && len(issues) > 1:
 			first, err := l.issueKeyed(ctx, issues[:len(issues)/2])
@@ -67,7 +71,7 @@ func (l *Ledger) issueKeyed(ctx context.Context, issues []sequence.KeyedIssue) (
 	}
 }
 
-func issueKeyed(ctx context.Context, tx *sql.Tx, issues []sequence.KeyedIssue) ([]sequence.KeyedResult, error) {
+func issueKeyed(ctx context.Context, tx *sql.Tx, issues []sequence.KeyedIssue) ([]sequence.KeyedResult, []delayKey, error) {
 	results := make([]sequence.KeyedResult, len(issues))
 	order := make([]int, len(issues)) // keys are locked in their order
 	for i := range order {
@@ -80,7 +84,7 @@ func issueKeyed(ctx context.Context, tx *sql.Tx, issues []sequence.KeyedIssue) (
 	for _, i := range order {
 		won, err := takeKey(ctx, tx, issues[i])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		results[i].Won = won
 	}
@@ -92,23 +96,24 @@ func issueKeyed(ctx context.Context, tx *sql.Tx, issues []sequence.KeyedIssue) (
 		}
 	}
 	var decisions []sequence.Decision
+	var delays []delayKey
 	for batch := range slices.Chunk(commands, MaxBatch) {
 		a := &application{ctx: ctx, commands: batch}
 		if err := a.run(tx); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		decisions = append(decisions, a.decisions...)
+		decisions, delays = append(decisions, a.decisions...), append(delays, a.delays...)
 	}
 	for i, issue := range issues {
 		results[i].Decisions, decisions = decisions[:len(issue.Records)], decisions[len(issue.Records):]
 		if results[i].Won && slices.ContainsFunc(results[i].Decisions, func(d sequence.Decision) bool { return !recorded(d) }) {
 			results[i].Won = false
 			if _, err := tx.ExecContext(ctx, deleteCall, issue.Caller, issue.BizType, issue.Key, issue.CallID); err != nil {
-				return nil, fmt.Errorf("take the key back: %w", err)
+				return nil, nil, fmt.Errorf("take the key back: %w", err)
 			}
 		}
 	}
-	return results, nil
+	return results, delays, nil
 }
 
 func recorded(d sequence.Decision) bool {

@@ -19,6 +19,7 @@ type Ledger struct {
 	db      *sql.DB
 	log     *slog.Logger
 	counter Counter
+	delays  delayCounts
 }
 
 // Option changes how a Ledger is opened.
