@@ -48,6 +48,7 @@ type PatrolLedger interface {
 	LastOutageEnd(ctx context.Context) (time.Time, error)
 	BizTypes(ctx context.Context) ([]sequence.BizType, error)
 	PurgeKeys(ctx context.Context, limit int) (int, error)
+	PurgeDelays(ctx context.Context, limit int) (int, error)
 	Now(ctx context.Context) (time.Time, error)
 	RetimeDue(ctx context.Context) ([]sequence.BizType, error)
 	Waiting(ctx context.Context, bizType string, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error)
@@ -336,21 +337,34 @@ func (p *Patrol) repool(ctx context.Context, free []sequence.Number) error {
 
 // PurgeResult counts what a round deleted.
 type PurgeResult struct {
-	Keys int `json:"keys"`
+	Keys   int `json:"keys"`
+	Delays int `json:"delays,omitempty"`
 }
 
-// Purge deletes idempotency keys that have expired.
+// Purge deletes idempotency keys that have expired, and delays of days that are not kept any more.
 func (p *Patrol) Purge(ctx context.Context) (PurgeResult, error) {
 	var result PurgeResult
+	var err error
+	if result.Keys, err = p.purge(ctx, p.ledger.PurgeKeys); err != nil {
+		return result, ledgerAway(err)
+	}
+	if result.Delays, err = p.purge(ctx, p.ledger.PurgeDelays); err != nil {
+		return result, ledgerAway(err)
+	}
+	return result, nil
+}
+
+// purge deletes some pages.
+func (p *Patrol) purge(ctx context.Context, from func(context.Context, int) (int, error)) (deleted int, err error) {
 	for range patrolPages {
 		activity.RecordHeartbeat(ctx)
-		n, err := p.ledger.PurgeKeys(ctx, p.batch)
+		n, err := from(ctx, p.batch)
 		if err != nil {
-			return result, ledgerAway(err)
+			return deleted, err
 		}
-		if result.Keys += n; n < p.batch {
+		if deleted += n; n < p.batch {
 			break
 		}
 	}
-	return result, nil
+	return deleted, nil
 }

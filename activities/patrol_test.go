@@ -31,6 +31,7 @@ type beat struct {
 	retired string                               // a free number that may not be issued any more
 	durable string                               // a dead issuer whose callers had not been answered
 	keys    int                                  // that have expired
+	delays  int                                  // of days that are over
 	runless map[sequence.State][]sequence.Number // overdue, without a run of their own
 	open    map[string]bool                      // numbers that have an open run all the same
 	tracked []string
@@ -73,6 +74,12 @@ func (b *beat) BizTypes(context.Context) ([]sequence.BizType, error) {
 func (b *beat) PurgeKeys(_ context.Context, limit int) (int, error) {
 	n := min(limit, b.keys)
 	b.keys -= n
+	return n, nil
+}
+
+func (b *beat) PurgeDelays(_ context.Context, limit int) (int, error) {
+	n := min(limit, b.delays)
+	b.delays -= n
 	return n, nil
 }
 
@@ -343,6 +350,15 @@ func TestPatrol(t *testing.T) {
 		require.NoError(t, value.Get(&result))
 		require.Equal(t, 1234, result.Keys)
 		require.Zero(t, b.keys)
+	})
+	t.Run("deletes old delays, page by page", func(t *testing.T) {
+		b := &beat{delays: 1234}
+		value, err := setup(b).ExecuteActivity(activities.PurgeName)
+		require.NoError(t, err)
+		var result activities.PurgeResult
+		require.NoError(t, value.Get(&result))
+		require.Equal(t, 1234, result.Delays)
+		require.Zero(t, b.delays)
 	})
 	t.Run("moves no check while the pool is away", func(t *testing.T) {
 		b := &beat{away: true, overdue: map[sequence.State][]sequence.Number{sequence.Replayable: numbers("A", 3)}}

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -43,6 +44,8 @@ type Process struct {
 	Pool      *pool.Pool
 	Temporal  client.Client // it connects when it is first used: see AwaitTemporal
 	Namespace string        // Temporal's
+
+	stopDelays func() // ends the writing of delays, with a last one
 }
 
 // Open starts the telemetry and opens the servers. It waits until the ledger answers, and refuses a
@@ -69,6 +72,7 @@ func (p *Process) open(ctx context.Context, servers config.Servers) (err error) 
 	if p.Ledger, err = p.openLedger(ctx, servers.DSN); err != nil {
 		return err
 	}
+	p.keepDelays(ctx)
 	if err := p.Pool.Ping(ctx); err != nil {
 		p.Log.WarnContext(ctx, "the pool is away; free numbers are not issued again until it is back", "error", err)
 	}
@@ -85,6 +89,9 @@ func (p *Process) Close(ctx context.Context) error {
 	}
 	if p.Pool != nil {
 		errs = append(errs, p.Pool.Close())
+	}
+	if p.stopDelays != nil {
+		p.stopDelays()
 	}
 	if p.Ledger != nil {
 		errs = append(errs, p.Ledger.Close())
@@ -108,6 +115,17 @@ func (p *Process) openLedger(ctx context.Context, dsn string) (*ledger.Ledger, e
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
+}
+
+// keepDelays writes what the process counts for window advice, until it closes: also what its stop settles.
+func (p *Process) keepDelays(ctx context.Context) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var keeping sync.WaitGroup
+	keeping.Go(func() { p.Ledger.KeepDelays(ctx) })
+	p.stopDelays = func() {
+		stop()
+		keeping.Wait()
+	}
 }
 
 func (p *Process) openTemporal() error {
