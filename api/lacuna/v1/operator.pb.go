@@ -2683,6 +2683,347 @@ func (x *Gap) GetSince() *timestamppb.Timestamp {
 	return nil
 }
 
+type AdviseWindowRequest struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// How many days back it looks, today among them, in UTC, 1 to 35. 7.
+	Days int32 `protobuf:"varint,2,opt,name=days,proto3" json:"days,omitempty"`
+	// The windows to weigh, at most 20, each 1 s to 30 days. A quarter to four times the present one, and one
+	// that outlasts the latest confirm. The present one is always weighed too.
+	Windows       []*durationpb.Duration `protobuf:"bytes,3,rep,name=windows,proto3" json:"windows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdviseWindowRequest) Reset() {
+	*x = AdviseWindowRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdviseWindowRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdviseWindowRequest) ProtoMessage() {}
+
+func (x *AdviseWindowRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdviseWindowRequest.ProtoReflect.Descriptor instead.
+func (*AdviseWindowRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *AdviseWindowRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *AdviseWindowRequest) GetDays() int32 {
+	if x != nil {
+		return x.Days
+	}
+	return 0
+}
+
+func (x *AdviseWindowRequest) GetWindows() []*durationpb.Duration {
+	if x != nil {
+		return x.Windows
+	}
+	return nil
+}
+
+type AdviseWindowResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The span that was counted. since is left out where nothing was counted yet. The last ten seconds may be
+	// missing, and what a process that died had counted for as long.
+	Since *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=since,proto3" json:"since,omitempty"`
+	Until *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
+	// The present settings.
+	ConfirmTimeout *durationpb.Duration `protobuf:"bytes,3,opt,name=confirm_timeout,json=confirmTimeout,proto3" json:"confirm_timeout,omitempty"`
+	SafetyWindow   *durationpb.Duration `protobuf:"bytes,4,opt,name=safety_window,json=safetyWindow,proto3" json:"safety_window,omitempty"`
+	// From the hand-out to the confirm of what was not given up before.
+	Confirms *DelaySummary `protobuf:"bytes,5,opt,name=confirms,proto3" json:"confirms,omitempty"`
+	// From the abandonment to a confirm that came all the same: it saved the number, or met another holder.
+	LateConfirms *DelaySummary `protobuf:"bytes,6,opt,name=late_confirms,json=lateConfirms,proto3" json:"late_confirms,omitempty"`
+	// From the hand-out to the abandonment, by the caller or by its silence.
+	Abandonments *DelaySummary `protobuf:"bytes,7,opt,name=abandonments,proto3" json:"abandonments,omitempty"`
+	// In ascending order.
+	Choices []*WindowChoice `protobuf:"bytes,8,rep,name=choices,proto3" json:"choices,omitempty"`
+	// The shortest of the choices that no late confirm came after. Left out where there is none, or where fewer
+	// than 1,000 confirms or less than a day was seen.
+	NoneAfter *durationpb.Duration `protobuf:"bytes,9,opt,name=none_after,json=noneAfter,proto3" json:"none_after,omitempty"`
+	// The shortest that at most one in a million confirms came after; left out likewise.
+	OnePerMillion *durationpb.Duration `protobuf:"bytes,10,opt,name=one_per_million,json=onePerMillion,proto3" json:"one_per_million,omitempty"`
+	// What a person should know besides, in words.
+	Remarks       []string `protobuf:"bytes,11,rep,name=remarks,proto3" json:"remarks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdviseWindowResponse) Reset() {
+	*x = AdviseWindowResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdviseWindowResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdviseWindowResponse) ProtoMessage() {}
+
+func (x *AdviseWindowResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdviseWindowResponse.ProtoReflect.Descriptor instead.
+func (*AdviseWindowResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *AdviseWindowResponse) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetConfirmTimeout() *durationpb.Duration {
+	if x != nil {
+		return x.ConfirmTimeout
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetSafetyWindow() *durationpb.Duration {
+	if x != nil {
+		return x.SafetyWindow
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetConfirms() *DelaySummary {
+	if x != nil {
+		return x.Confirms
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetLateConfirms() *DelaySummary {
+	if x != nil {
+		return x.LateConfirms
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetAbandonments() *DelaySummary {
+	if x != nil {
+		return x.Abandonments
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetChoices() []*WindowChoice {
+	if x != nil {
+		return x.Choices
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetNoneAfter() *durationpb.Duration {
+	if x != nil {
+		return x.NoneAfter
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetOnePerMillion() *durationpb.Duration {
+	if x != nil {
+		return x.OnePerMillion
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetRemarks() []string {
+	if x != nil {
+		return x.Remarks
+	}
+	return nil
+}
+
+// DelaySummary is how many delays there were and how long they took: what the given share of them did not
+// take longer than, up to 10 % too long and never too short, but that 30 days stands for what is longer, too.
+// The durations are left out where there were none.
+type DelaySummary struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Count         int64                  `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	P50           *durationpb.Duration   `protobuf:"bytes,2,opt,name=p50,proto3" json:"p50,omitempty"`
+	P99           *durationpb.Duration   `protobuf:"bytes,3,opt,name=p99,proto3" json:"p99,omitempty"`
+	P999          *durationpb.Duration   `protobuf:"bytes,4,opt,name=p999,proto3" json:"p999,omitempty"`
+	Max           *durationpb.Duration   `protobuf:"bytes,5,opt,name=max,proto3" json:"max,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DelaySummary) Reset() {
+	*x = DelaySummary{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DelaySummary) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DelaySummary) ProtoMessage() {}
+
+func (x *DelaySummary) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DelaySummary.ProtoReflect.Descriptor instead.
+func (*DelaySummary) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *DelaySummary) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *DelaySummary) GetP50() *durationpb.Duration {
+	if x != nil {
+		return x.P50
+	}
+	return nil
+}
+
+func (x *DelaySummary) GetP99() *durationpb.Duration {
+	if x != nil {
+		return x.P99
+	}
+	return nil
+}
+
+func (x *DelaySummary) GetP999() *durationpb.Duration {
+	if x != nil {
+		return x.P999
+	}
+	return nil
+}
+
+func (x *DelaySummary) GetMax() *durationpb.Duration {
+	if x != nil {
+		return x.Max
+	}
+	return nil
+}
+
+// WindowChoice is what a safety window would have come to.
+type WindowChoice struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Window *durationpb.Duration   `protobuf:"bytes,1,opt,name=window,proto3" json:"window,omitempty"`
+	// How many confirms came after it. Each would have been a conflict if its number had been issued again by
+	// then, so this is an upper bound of the conflicts.
+	LateAfter int64 `protobuf:"varint,2,opt,name=late_after,json=lateAfter,proto3" json:"late_after,omitempty"`
+	// How many numbers it would have kept from being issued again, on average over the span.
+	Held          float64 `protobuf:"fixed64,3,opt,name=held,proto3" json:"held,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WindowChoice) Reset() {
+	*x = WindowChoice{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WindowChoice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WindowChoice) ProtoMessage() {}
+
+func (x *WindowChoice) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WindowChoice.ProtoReflect.Descriptor instead.
+func (*WindowChoice) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *WindowChoice) GetWindow() *durationpb.Duration {
+	if x != nil {
+		return x.Window
+	}
+	return nil
+}
+
+func (x *WindowChoice) GetLateAfter() int64 {
+	if x != nil {
+		return x.LateAfter
+	}
+	return 0
+}
+
+func (x *WindowChoice) GetHeld() float64 {
+	if x != nil {
+		return x.Held
+	}
+	return 0
+}
+
 var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
@@ -2884,7 +3225,36 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x05state\x18\x06 \x01(\x0e2\x10.lacuna.v1.StateR\x05state\x12\x17\n" +
 	"\abiz_key\x18\a \x01(\tR\x06bizKey\x12\x16\n" +
 	"\x06reason\x18\b \x01(\tR\x06reason\x120\n" +
-	"\x05since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x05since*T\n" +
+	"\x05since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"y\n" +
+	"\x13AdviseWindowRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x12\n" +
+	"\x04days\x18\x02 \x01(\x05R\x04days\x123\n" +
+	"\awindows\x18\x03 \x03(\v2\x19.google.protobuf.DurationR\awindows\"\xf8\x04\n" +
+	"\x14AdviseWindowResponse\x120\n" +
+	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
+	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12B\n" +
+	"\x0fconfirm_timeout\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x0econfirmTimeout\x12>\n" +
+	"\rsafety_window\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\fsafetyWindow\x123\n" +
+	"\bconfirms\x18\x05 \x01(\v2\x17.lacuna.v1.DelaySummaryR\bconfirms\x12<\n" +
+	"\rlate_confirms\x18\x06 \x01(\v2\x17.lacuna.v1.DelaySummaryR\flateConfirms\x12;\n" +
+	"\fabandonments\x18\a \x01(\v2\x17.lacuna.v1.DelaySummaryR\fabandonments\x121\n" +
+	"\achoices\x18\b \x03(\v2\x17.lacuna.v1.WindowChoiceR\achoices\x128\n" +
+	"\n" +
+	"none_after\x18\t \x01(\v2\x19.google.protobuf.DurationR\tnoneAfter\x12A\n" +
+	"\x0fone_per_million\x18\n" +
+	" \x01(\v2\x19.google.protobuf.DurationR\ronePerMillion\x12\x18\n" +
+	"\aremarks\x18\v \x03(\tR\aremarks\"\xda\x01\n" +
+	"\fDelaySummary\x12\x14\n" +
+	"\x05count\x18\x01 \x01(\x03R\x05count\x12+\n" +
+	"\x03p50\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03p50\x12+\n" +
+	"\x03p99\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x03p99\x12-\n" +
+	"\x04p999\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x04p999\x12+\n" +
+	"\x03max\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x03max\"t\n" +
+	"\fWindowChoice\x121\n" +
+	"\x06window\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06window\x12\x1d\n" +
+	"\n" +
+	"late_after\x18\x02 \x01(\x03R\tlateAfter\x12\x12\n" +
+	"\x04held\x18\x03 \x01(\x01R\x04held*T\n" +
 	"\x05Track\x12\x15\n" +
 	"\x11TRACK_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vTRACK_EVERY\x10\x01\x12\x13\n" +
@@ -2928,7 +3298,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	" FINDING_KIND_DEAD_WITHOUT_LETTER\x10\t\x12\x1f\n" +
 	"\x1bFINDING_KIND_SURPLUS_LETTER\x10\n" +
 	"\x12\x1c\n" +
-	"\x18FINDING_KIND_SUM_DIFFERS\x10\v2\xc4\x05\n" +
+	"\x18FINDING_KIND_SUM_DIFFERS\x10\v2\x9a\x06\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
@@ -2939,7 +3309,8 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x12RequeueDeadLetters\x12$.lacuna.v1.RequeueDeadLettersRequest\x1a%.lacuna.v1.RequeueDeadLettersResponse\x12d\n" +
 	"\x13WriteOffDeadLetters\x12%.lacuna.v1.WriteOffDeadLettersRequest\x1a&.lacuna.v1.WriteOffDeadLettersResponse\x12W\n" +
 	"\rListConflicts\x12\x1f.lacuna.v1.ListConflictsRequest\x1a .lacuna.v1.ListConflictsResponse\"\x03\x90\x02\x01\x12?\n" +
-	"\x05Audit\x12\x17.lacuna.v1.AuditRequest\x1a\x18.lacuna.v1.AuditResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
+	"\x05Audit\x12\x17.lacuna.v1.AuditRequest\x1a\x18.lacuna.v1.AuditResponse\"\x03\x90\x02\x01\x12T\n" +
+	"\fAdviseWindow\x12\x1e.lacuna.v1.AdviseWindowRequest\x1a\x1f.lacuna.v1.AdviseWindowResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
 var (
 	file_lacuna_v1_operator_proto_rawDescOnce sync.Once
@@ -2954,7 +3325,7 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -2991,25 +3362,29 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(*ReasonCount)(nil),                 // 32: lacuna.v1.ReasonCount
 	(*AuditFinding)(nil),                // 33: lacuna.v1.AuditFinding
 	(*Gap)(nil),                         // 34: lacuna.v1.Gap
-	(*durationpb.Duration)(nil),         // 35: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 36: google.protobuf.Timestamp
-	(State)(0),                          // 37: lacuna.v1.State
+	(*AdviseWindowRequest)(nil),         // 35: lacuna.v1.AdviseWindowRequest
+	(*AdviseWindowResponse)(nil),        // 36: lacuna.v1.AdviseWindowResponse
+	(*DelaySummary)(nil),                // 37: lacuna.v1.DelaySummary
+	(*WindowChoice)(nil),                // 38: lacuna.v1.WindowChoice
+	(*durationpb.Duration)(nil),         // 39: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 40: google.protobuf.Timestamp
+	(State)(0),                          // 41: lacuna.v1.State
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	35, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	35, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	39, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	39, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	2,  // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	3,  // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	4,  // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	35, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	39, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	1,  // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
 	8,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	35, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	39, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,  // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	35, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	39, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
 	9,  // 11: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
 	10, // 12: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	35, // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	39, // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
 	7,  // 14: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
 	7,  // 15: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
 	7,  // 16: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
@@ -3020,43 +3395,61 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	20, // 21: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
 	5,  // 22: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
 	5,  // 23: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	36, // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	37, // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	40, // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	41, // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
 	17, // 26: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	17, // 27: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	28, // 28: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	37, // 29: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	36, // 30: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	36, // 31: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	36, // 32: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	41, // 29: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	40, // 30: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	40, // 31: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	40, // 32: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
 	31, // 33: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
 	33, // 34: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
 	34, // 35: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
 	32, // 36: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
 	6,  // 37: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	37, // 38: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	36, // 39: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	11, // 40: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	13, // 41: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	15, // 42: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	18, // 43: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	22, // 44: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	24, // 45: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	26, // 46: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	29, // 47: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	12, // 48: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	14, // 49: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	16, // 50: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	19, // 51: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	23, // 52: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	25, // 53: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	27, // 54: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	30, // 55: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	48, // [48:56] is the sub-list for method output_type
-	40, // [40:48] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	41, // 38: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	40, // 39: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	39, // 40: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	40, // 41: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	40, // 42: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	39, // 43: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	39, // 44: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	37, // 45: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
+	37, // 46: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
+	37, // 47: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
+	38, // 48: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
+	39, // 49: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	39, // 50: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	39, // 51: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	39, // 52: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	39, // 53: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	39, // 54: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	39, // 55: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	11, // 56: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	13, // 57: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	15, // 58: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	18, // 59: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	22, // 60: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	24, // 61: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	26, // 62: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	29, // 63: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	35, // 64: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	12, // 65: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	14, // 66: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	16, // 67: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	19, // 68: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	23, // 69: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	25, // 70: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	27, // 71: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	30, // 72: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	36, // 73: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	65, // [65:74] is the sub-list for method output_type
+	56, // [56:65] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -3079,7 +3472,7 @@ func file_lacuna_v1_operator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   28,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

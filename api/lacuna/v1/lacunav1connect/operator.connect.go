@@ -56,6 +56,9 @@ const (
 	OperatorServiceListConflictsProcedure = "/lacuna.v1.OperatorService/ListConflicts"
 	// OperatorServiceAuditProcedure is the fully-qualified name of the OperatorService's Audit RPC.
 	OperatorServiceAuditProcedure = "/lacuna.v1.OperatorService/Audit"
+	// OperatorServiceAdviseWindowProcedure is the fully-qualified name of the OperatorService's
+	// AdviseWindow RPC.
+	OperatorServiceAdviseWindowProcedure = "/lacuna.v1.OperatorService/AdviseWindow"
 )
 
 // OperatorServiceClient is a client for the lacuna.v1.OperatorService service.
@@ -83,6 +86,8 @@ type OperatorServiceClient interface {
 	// NOT_FOUND where there is no such biz type, or nothing was allocated in the period;
 	// RESOURCE_EXHAUSTED while two audits run in this process.
 	Audit(context.Context, *connect.Request[v1.AuditRequest]) (*connect.Response[v1.AuditResponse], error)
+	// AdviseWindow weighs safety windows of a biz type by the confirms that came late in the last days.
+	AdviseWindow(context.Context, *connect.Request[v1.AdviseWindowRequest]) (*connect.Response[v1.AdviseWindowResponse], error)
 }
 
 // NewOperatorServiceClient constructs a client for the lacuna.v1.OperatorService service. By
@@ -149,6 +154,13 @@ func NewOperatorServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		adviseWindow: connect.NewClient[v1.AdviseWindowRequest, v1.AdviseWindowResponse](
+			httpClient,
+			baseURL+OperatorServiceAdviseWindowProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("AdviseWindow")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -162,6 +174,7 @@ type operatorServiceClient struct {
 	writeOffDeadLetters *connect.Client[v1.WriteOffDeadLettersRequest, v1.WriteOffDeadLettersResponse]
 	listConflicts       *connect.Client[v1.ListConflictsRequest, v1.ListConflictsResponse]
 	audit               *connect.Client[v1.AuditRequest, v1.AuditResponse]
+	adviseWindow        *connect.Client[v1.AdviseWindowRequest, v1.AdviseWindowResponse]
 }
 
 // PutBizType calls lacuna.v1.OperatorService.PutBizType.
@@ -204,6 +217,11 @@ func (c *operatorServiceClient) Audit(ctx context.Context, req *connect.Request[
 	return c.audit.CallUnary(ctx, req)
 }
 
+// AdviseWindow calls lacuna.v1.OperatorService.AdviseWindow.
+func (c *operatorServiceClient) AdviseWindow(ctx context.Context, req *connect.Request[v1.AdviseWindowRequest]) (*connect.Response[v1.AdviseWindowResponse], error) {
+	return c.adviseWindow.CallUnary(ctx, req)
+}
+
 // OperatorServiceHandler is an implementation of the lacuna.v1.OperatorService service.
 type OperatorServiceHandler interface {
 	// PutBizType makes a biz type, or changes the rules of one. On creation what is left out takes
@@ -229,6 +247,8 @@ type OperatorServiceHandler interface {
 	// NOT_FOUND where there is no such biz type, or nothing was allocated in the period;
 	// RESOURCE_EXHAUSTED while two audits run in this process.
 	Audit(context.Context, *connect.Request[v1.AuditRequest]) (*connect.Response[v1.AuditResponse], error)
+	// AdviseWindow weighs safety windows of a biz type by the confirms that came late in the last days.
+	AdviseWindow(context.Context, *connect.Request[v1.AdviseWindowRequest]) (*connect.Response[v1.AdviseWindowResponse], error)
 }
 
 // NewOperatorServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -291,6 +311,13 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	operatorServiceAdviseWindowHandler := connect.NewUnaryHandler(
+		OperatorServiceAdviseWindowProcedure,
+		svc.AdviseWindow,
+		connect.WithSchema(operatorServiceMethods.ByName("AdviseWindow")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/lacuna.v1.OperatorService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case OperatorServicePutBizTypeProcedure:
@@ -309,6 +336,8 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 			operatorServiceListConflictsHandler.ServeHTTP(w, r)
 		case OperatorServiceAuditProcedure:
 			operatorServiceAuditHandler.ServeHTTP(w, r)
+		case OperatorServiceAdviseWindowProcedure:
+			operatorServiceAdviseWindowHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -348,4 +377,8 @@ func (UnimplementedOperatorServiceHandler) ListConflicts(context.Context, *conne
 
 func (UnimplementedOperatorServiceHandler) Audit(context.Context, *connect.Request[v1.AuditRequest]) (*connect.Response[v1.AuditResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.Audit is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) AdviseWindow(context.Context, *connect.Request[v1.AdviseWindowRequest]) (*connect.Response[v1.AdviseWindowResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.AdviseWindow is not implemented"))
 }
