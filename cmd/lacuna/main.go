@@ -43,6 +43,7 @@ func exitCode(err error) int {
 // commands is the command line. Each command has a Run method, which kong gives what it asks for.
 type commands struct {
 	Migrate migrateCommands `cmd:"" help:"Bring the ledger's tables up to date."`
+	Pool    poolCommands    `cmd:"" help:"Compare the pool in Redis with the ledger, and bring it back."`
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {

@@ -7,11 +7,10 @@ import (
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
-// There are few free numbers among those of a biz type, so they are read by their state; the order is that of
-// the index. The lower bound on the deadline alone is what the index is entered by.
+// There are few free numbers among those of a biz type, so they are read by their state, in the order of the index.
 const (
 	queryFree = `SELECT ` + numberColumns + ` FROM t_seq_issue_log FORCE INDEX (idx_status_deadline)
-		WHERE status = ? AND deadline >= ? AND deadline <= ? AND (deadline > ? OR id > ?)`
+		WHERE status = ? AND deadline <= ? AND (deadline > ? OR deadline = ? AND id > ?)`
 	queryNumbers = `SELECT ` + numberColumns + ` FROM t_seq_issue_log FORCE INDEX (uk_biz_seq) WHERE biz_type = ? AND seq_no IN (`
 	queryPeriods = `SELECT period FROM t_seq_cursor WHERE biz_type = ? ORDER BY period`
 )
@@ -25,7 +24,7 @@ func (l *Ledger) Free(ctx context.Context, bizType string, after sequence.Number
 	if from.IsZero() {
 		from = time.Unix(0, 0).UTC()
 	}
-	query, args := queryFree, []any{sequence.Replayable, from, until, from, after.ID}
+	query, args := queryFree, []any{sequence.Replayable, until, from, from, after.ID}
 	if bizType != "" {
 		query, args = query+" AND biz_type = ?", append(args, bizType)
 	}

@@ -18,7 +18,9 @@ type correction struct {
 func (c *correction) full() bool { return c != nil && c.limit == 0 }
 
 // enough says that so many suspects would reach the limit.
-func (c *correction) enough(suspects int) bool { return c != nil && suspects > 0 && suspects >= c.limit }
+func (c *correction) enough(suspects int) bool {
+	return c != nil && suspects > 0 && suspects >= c.limit
+}
 
 // cut takes off what is over the limit, and counts it.
 func (c *correction) cut(found *[]finding) int64 {

@@ -1883,6 +1883,410 @@ func (x *Conflict) GetDetectedTime() *timestamppb.Timestamp {
 	return nil
 }
 
+type CheckPoolRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty for all.
+	BizType       string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckPoolRequest) Reset() {
+	*x = CheckPoolRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckPoolRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckPoolRequest) ProtoMessage() {}
+
+func (x *CheckPoolRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckPoolRequest.ProtoReflect.Descriptor instead.
+func (*CheckPoolRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *CheckPoolRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+type CheckPoolResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The biz types that were asked for, by their names.
+	Pools []*PoolDrift `protobuf:"bytes,1,rep,name=pools,proto3" json:"pools,omitempty"`
+	// Redis's maxmemory-policy; empty where it does not say.
+	MaxmemoryPolicy string `protobuf:"bytes,2,opt,name=maxmemory_policy,json=maxmemoryPolicy,proto3" json:"maxmemory_policy,omitempty"`
+	// What a person should change in Redis; empty where that is nothing.
+	Warning       string `protobuf:"bytes,3,opt,name=warning,proto3" json:"warning,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckPoolResponse) Reset() {
+	*x = CheckPoolResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckPoolResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckPoolResponse) ProtoMessage() {}
+
+func (x *CheckPoolResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckPoolResponse.ProtoReflect.Descriptor instead.
+func (*CheckPoolResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *CheckPoolResponse) GetPools() []*PoolDrift {
+	if x != nil {
+		return x.Pools
+	}
+	return nil
+}
+
+func (x *CheckPoolResponse) GetMaxmemoryPolicy() string {
+	if x != nil {
+		return x.MaxmemoryPolicy
+	}
+	return ""
+}
+
+func (x *CheckPoolResponse) GetWarning() string {
+	if x != nil {
+		return x.Warning
+	}
+	return ""
+}
+
+// PoolDrift is how the pool of one biz type differs from the ledger.
+type PoolDrift struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// The numbers that are REPLAYABLE, and those that the pool holds, at about the time of the look.
+	InLedger int64 `protobuf:"varint,2,opt,name=in_ledger,json=inLedger,proto3" json:"in_ledger,omitempty"`
+	InRedis  int64 `protobuf:"varint,3,opt,name=in_redis,json=inRedis,proto3" json:"in_redis,omitempty"`
+	// REPLAYABLE, and not in the pool: not issued until they are pushed.
+	Missing *PoolDifference `protobuf:"bytes,4,opt,name=missing,proto3" json:"missing,omitempty"`
+	// In the pool, and not REPLAYABLE: dropped when they are claimed.
+	Stale *PoolDifference `protobuf:"bytes,5,opt,name=stale,proto3" json:"stale,omitempty"`
+	// In the pool with a score that their rows do not ask for, e.g. after a change of poolOrder.
+	WrongScore *PoolDifference `protobuf:"bytes,6,opt,name=wrong_score,json=wrongScore,proto3" json:"wrong_score,omitempty"`
+	// REPLAYABLE, and in the pool of another period than their own.
+	WrongPeriod   *PoolDifference `protobuf:"bytes,7,opt,name=wrong_period,json=wrongPeriod,proto3" json:"wrong_period,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PoolDrift) Reset() {
+	*x = PoolDrift{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PoolDrift) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PoolDrift) ProtoMessage() {}
+
+func (x *PoolDrift) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PoolDrift.ProtoReflect.Descriptor instead.
+func (*PoolDrift) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *PoolDrift) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *PoolDrift) GetInLedger() int64 {
+	if x != nil {
+		return x.InLedger
+	}
+	return 0
+}
+
+func (x *PoolDrift) GetInRedis() int64 {
+	if x != nil {
+		return x.InRedis
+	}
+	return 0
+}
+
+func (x *PoolDrift) GetMissing() *PoolDifference {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+func (x *PoolDrift) GetStale() *PoolDifference {
+	if x != nil {
+		return x.Stale
+	}
+	return nil
+}
+
+func (x *PoolDrift) GetWrongScore() *PoolDifference {
+	if x != nil {
+		return x.WrongScore
+	}
+	return nil
+}
+
+func (x *PoolDrift) GetWrongPeriod() *PoolDifference {
+	if x != nil {
+		return x.WrongPeriod
+	}
+	return nil
+}
+
+// PoolDifference is the numbers that differ in one way.
+type PoolDifference struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Count int64                  `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// The first of them, at most 20.
+	SeqNos        []string `protobuf:"bytes,2,rep,name=seq_nos,json=seqNos,proto3" json:"seq_nos,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PoolDifference) Reset() {
+	*x = PoolDifference{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PoolDifference) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PoolDifference) ProtoMessage() {}
+
+func (x *PoolDifference) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PoolDifference.ProtoReflect.Descriptor instead.
+func (*PoolDifference) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *PoolDifference) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *PoolDifference) GetSeqNos() []string {
+	if x != nil {
+		return x.SeqNos
+	}
+	return nil
+}
+
+type RebuildPoolRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty for all.
+	BizType string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// Corrects at most so many numbers, 1 to 100,000. 100,000.
+	Limit int32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Only looks, as CheckPool does.
+	DryRun bool `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Who does it, for the log. Required.
+	Actor         string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RebuildPoolRequest) Reset() {
+	*x = RebuildPoolRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RebuildPoolRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RebuildPoolRequest) ProtoMessage() {}
+
+func (x *RebuildPoolRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RebuildPoolRequest.ProtoReflect.Descriptor instead.
+func (*RebuildPoolRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *RebuildPoolRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *RebuildPoolRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *RebuildPoolRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *RebuildPoolRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+type RebuildPoolResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it has corrected, or found where it only looked.
+	Pools []*PoolDrift `protobuf:"bytes,1,rep,name=pools,proto3" json:"pools,omitempty"`
+	// How many numbers it has corrected, or would.
+	Corrected int64 `protobuf:"varint,2,opt,name=corrected,proto3" json:"corrected,omitempty"`
+	// How many seem to differ still: repeat it while there are some. Not known where it was interrupted.
+	Left int64 `protobuf:"varint,3,opt,name=left,proto3" json:"left,omitempty"`
+	// Why it ended early, where it did after it had corrected some; empty otherwise.
+	Interrupted   string `protobuf:"bytes,4,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RebuildPoolResponse) Reset() {
+	*x = RebuildPoolResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RebuildPoolResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RebuildPoolResponse) ProtoMessage() {}
+
+func (x *RebuildPoolResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RebuildPoolResponse.ProtoReflect.Descriptor instead.
+func (*RebuildPoolResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *RebuildPoolResponse) GetPools() []*PoolDrift {
+	if x != nil {
+		return x.Pools
+	}
+	return nil
+}
+
+func (x *RebuildPoolResponse) GetCorrected() int64 {
+	if x != nil {
+		return x.Corrected
+	}
+	return 0
+}
+
+func (x *RebuildPoolResponse) GetLeft() int64 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+func (x *RebuildPoolResponse) GetInterrupted() string {
+	if x != nil {
+		return x.Interrupted
+	}
+	return ""
+}
+
 var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
@@ -2020,7 +2424,35 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x0fcurrent_biz_key\x18\x04 \x01(\tR\rcurrentBizKey\x125\n" +
 	"\rcurrent_state\x18\x05 \x01(\x0e2\x10.lacuna.v1.StateR\fcurrentState\x12J\n" +
 	"\x13current_issued_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x11currentIssuedTime\x12?\n" +
-	"\rdetected_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\fdetectedTime*[\n" +
+	"\rdetected_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\fdetectedTime\"-\n" +
+	"\x10CheckPoolRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\"\x84\x01\n" +
+	"\x11CheckPoolResponse\x12*\n" +
+	"\x05pools\x18\x01 \x03(\v2\x14.lacuna.v1.PoolDriftR\x05pools\x12)\n" +
+	"\x10maxmemory_policy\x18\x02 \x01(\tR\x0fmaxmemoryPolicy\x12\x18\n" +
+	"\awarning\x18\x03 \x01(\tR\awarning\"\xbe\x02\n" +
+	"\tPoolDrift\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x1b\n" +
+	"\tin_ledger\x18\x02 \x01(\x03R\binLedger\x12\x19\n" +
+	"\bin_redis\x18\x03 \x01(\x03R\ainRedis\x123\n" +
+	"\amissing\x18\x04 \x01(\v2\x19.lacuna.v1.PoolDifferenceR\amissing\x12/\n" +
+	"\x05stale\x18\x05 \x01(\v2\x19.lacuna.v1.PoolDifferenceR\x05stale\x12:\n" +
+	"\vwrong_score\x18\x06 \x01(\v2\x19.lacuna.v1.PoolDifferenceR\n" +
+	"wrongScore\x12<\n" +
+	"\fwrong_period\x18\a \x01(\v2\x19.lacuna.v1.PoolDifferenceR\vwrongPeriod\"?\n" +
+	"\x0ePoolDifference\x12\x14\n" +
+	"\x05count\x18\x01 \x01(\x03R\x05count\x12\x17\n" +
+	"\aseq_nos\x18\x02 \x03(\tR\x06seqNos\"t\n" +
+	"\x12RebuildPoolRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\x05R\x05limit\x12\x17\n" +
+	"\adry_run\x18\x03 \x01(\bR\x06dryRun\x12\x14\n" +
+	"\x05actor\x18\x04 \x01(\tR\x05actor\"\x95\x01\n" +
+	"\x13RebuildPoolResponse\x12*\n" +
+	"\x05pools\x18\x01 \x03(\v2\x14.lacuna.v1.PoolDriftR\x05pools\x12\x1c\n" +
+	"\tcorrected\x18\x02 \x01(\x03R\tcorrected\x12\x12\n" +
+	"\x04left\x18\x03 \x01(\x03R\x04left\x12 \n" +
+	"\vinterrupted\x18\x04 \x01(\tR\vinterrupted*[\n" +
 	"\tOnTimeout\x12\x1a\n" +
 	"\x16ON_TIMEOUT_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ON_TIMEOUT_ABANDON\x10\x01\x12\x1a\n" +
@@ -2044,7 +2476,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x14DEAD_CAUSE_POOL_AWAY\x10\x01\x12\x19\n" +
 	"\x15DEAD_CAUSE_PROBE_AWAY\x10\x02\x12\x18\n" +
 	"\x14DEAD_CAUSE_CANCELLED\x10\x03\x12\x1c\n" +
-	"\x18DEAD_CAUSE_NOT_CONFIRMED\x10\x042\x83\x05\n" +
+	"\x18DEAD_CAUSE_NOT_CONFIRMED\x10\x042\x9e\x06\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
@@ -2054,7 +2486,9 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x0fListDeadLetters\x12!.lacuna.v1.ListDeadLettersRequest\x1a\".lacuna.v1.ListDeadLettersResponse\"\x03\x90\x02\x01\x12a\n" +
 	"\x12RequeueDeadLetters\x12$.lacuna.v1.RequeueDeadLettersRequest\x1a%.lacuna.v1.RequeueDeadLettersResponse\x12d\n" +
 	"\x13WriteOffDeadLetters\x12%.lacuna.v1.WriteOffDeadLettersRequest\x1a&.lacuna.v1.WriteOffDeadLettersResponse\x12W\n" +
-	"\rListConflicts\x12\x1f.lacuna.v1.ListConflictsRequest\x1a .lacuna.v1.ListConflictsResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
+	"\rListConflicts\x12\x1f.lacuna.v1.ListConflictsRequest\x1a .lacuna.v1.ListConflictsResponse\"\x03\x90\x02\x01\x12K\n" +
+	"\tCheckPool\x12\x1b.lacuna.v1.CheckPoolRequest\x1a\x1c.lacuna.v1.CheckPoolResponse\"\x03\x90\x02\x01\x12L\n" +
+	"\vRebuildPool\x12\x1d.lacuna.v1.RebuildPoolRequest\x1a\x1e.lacuna.v1.RebuildPoolResponseB5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
 var (
 	file_lacuna_v1_operator_proto_rawDescOnce sync.Once
@@ -2069,7 +2503,7 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(OnTimeout)(0),                      // 0: lacuna.v1.OnTimeout
 	(Source)(0),                         // 1: lacuna.v1.Source
@@ -2098,23 +2532,29 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(*ListConflictsRequest)(nil),        // 24: lacuna.v1.ListConflictsRequest
 	(*ListConflictsResponse)(nil),       // 25: lacuna.v1.ListConflictsResponse
 	(*Conflict)(nil),                    // 26: lacuna.v1.Conflict
-	(*durationpb.Duration)(nil),         // 27: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 28: google.protobuf.Timestamp
-	(State)(0),                          // 29: lacuna.v1.State
+	(*CheckPoolRequest)(nil),            // 27: lacuna.v1.CheckPoolRequest
+	(*CheckPoolResponse)(nil),           // 28: lacuna.v1.CheckPoolResponse
+	(*PoolDrift)(nil),                   // 29: lacuna.v1.PoolDrift
+	(*PoolDifference)(nil),              // 30: lacuna.v1.PoolDifference
+	(*RebuildPoolRequest)(nil),          // 31: lacuna.v1.RebuildPoolRequest
+	(*RebuildPoolResponse)(nil),         // 32: lacuna.v1.RebuildPoolResponse
+	(*durationpb.Duration)(nil),         // 33: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 34: google.protobuf.Timestamp
+	(State)(0),                          // 35: lacuna.v1.State
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	27, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	27, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	33, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	33, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	1,  // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	2,  // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	3,  // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	27, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	33, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	0,  // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
 	6,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	27, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	33, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	7,  // 9: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
 	8,  // 10: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	27, // 11: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	33, // 11: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
 	5,  // 12: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
 	5,  // 13: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
 	5,  // 14: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
@@ -2125,33 +2565,43 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	18, // 19: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
 	4,  // 20: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
 	4,  // 21: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	28, // 22: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	29, // 23: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	34, // 22: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	35, // 23: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
 	15, // 24: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	15, // 25: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	26, // 26: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	29, // 27: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	28, // 28: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	28, // 29: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	9,  // 30: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	11, // 31: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	13, // 32: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	16, // 33: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	20, // 34: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	22, // 35: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	24, // 36: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	10, // 37: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	12, // 38: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	14, // 39: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	17, // 40: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	21, // 41: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	23, // 42: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	25, // 43: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	37, // [37:44] is the sub-list for method output_type
-	30, // [30:37] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	35, // 27: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	34, // 28: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	34, // 29: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	29, // 30: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	30, // 31: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
+	30, // 32: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
+	30, // 33: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
+	30, // 34: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
+	29, // 35: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	9,  // 36: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	11, // 37: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	13, // 38: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	16, // 39: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	20, // 40: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	22, // 41: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	24, // 42: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	27, // 43: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	31, // 44: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	10, // 45: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	12, // 46: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	14, // 47: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	17, // 48: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	21, // 49: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	23, // 50: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	25, // 51: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	28, // 52: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	32, // 53: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	45, // [45:54] is the sub-list for method output_type
+	36, // [36:45] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -2171,7 +2621,7 @@ func file_lacuna_v1_operator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   22,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
