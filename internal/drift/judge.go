@@ -10,7 +10,7 @@ import (
 // Kind is how a number differs.
 type Kind int8
 
-// What a number may be. The last one counts the kinds.
+// What a number may be.
 const (
 	// Missing: it is free and not in its pool.
 	Missing Kind = iota
@@ -20,8 +20,9 @@ const (
 	WrongScore
 	// WrongPeriod: it is free, and in the pool of another period than its own.
 	WrongPeriod
-	kinds
 )
+
+const kinds = int(WrongPeriod) + 1
 
 // String is the kind in words, e.g. "wrong score".
 func (k Kind) String() string {
