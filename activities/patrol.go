@@ -78,10 +78,17 @@ type ToldCommand struct {
 	At time.Time
 }
 
+// PatrolPool is what the patrol needs of the pool.
+type PatrolPool interface {
+	Pool
+	// Present says of each number, in its place, whether its pool has it.
+	Present(ctx context.Context, entries []sequence.PoolEntry) ([]bool, error)
+}
+
 // Patrol is the activities of the net under every number.
 type Patrol struct {
 	ledger PatrolLedger
-	pool   Pool
+	pool   PatrolPool
 	runs   Runs
 	log    *slog.Logger
 	batch  int         // numbers read and written at a time
@@ -93,7 +100,7 @@ const DefaultPatrolBatch = 500
 
 // NewPatrol makes the patrol's activities. batch is how many numbers they read and write at a time, from 1 to
 // DefaultPatrolBatch.
-func NewPatrol(ledger PatrolLedger, pool Pool, runs Runs, log *slog.Logger, batch int) *Patrol {
+func NewPatrol(ledger PatrolLedger, pool PatrolPool, runs Runs, log *slog.Logger, batch int) *Patrol {
 	return &Patrol{batch: batch, ledger: ledger, pool: pool, runs: runs, log: log.With("component", "patrol")}
 }
 
@@ -276,63 +283,6 @@ func batched(numbers []sequence.Number) []Numbers {
 		batches[i].Tickets = append(batches[i].Tickets, n.Ticket().String())
 	}
 	return batches
-}
-
-// RepoolResult counts what a round pushed again.
-type RepoolResult struct {
-	Numbers int `json:"numbers"`
-}
-
-// Repool pushes free numbers to the pool that have been free for a while: the pool may have lost
-// them, and one that it has is there once. The push comes first: a number whose check was moved
-// without it would wait for the next one. What may not be issued any more is retired and taken out.
-func (p *Patrol) Repool(ctx context.Context) (RepoolResult, error) {
-	var result RepoolResult
-	for range patrolPages {
-		activity.RecordHeartbeat(ctx)
-		free, err := p.ledger.Overdue(ctx, sequence.Replayable, sequence.Number{}, p.batch)
-		if err != nil {
-			return result, ledgerAway(err)
-		}
-		if len(free) == 0 {
-			break
-		}
-		if err := p.repool(ctx, free); err != nil {
-			return result, err
-		}
-		if result.Numbers += len(free); len(free) < p.batch {
-			break
-		}
-	}
-	return result, nil
-}
-
-func (p *Patrol) repool(ctx context.Context, free []sequence.Number) error {
-	r, err := p.rules(ctx)
-	if err != nil {
-		return err
-	}
-	entries := make([]sequence.PoolEntry, len(free))
-	commands := make([]sequence.Command, len(free))
-	for i, n := range free {
-		entries[i] = r.types[n.BizType].PoolEntry(n)
-		commands[i] = sequence.Command{Kind: sequence.Repool, Ticket: n.Ticket()}
-	}
-	if err := p.pool.Push(ctx, entries); err != nil {
-		return poolAway(err)
-	}
-	decisions, err := p.ledger.Apply(ctx, commands)
-	if err != nil {
-		return ledgerAway(err)
-	}
-	var retired []sequence.PoolEntry
-	for _, d := range decisions {
-		if d.Outcome == sequence.OutcomeRetired {
-			retired = append(retired, d.Pool)
-		}
-	}
-	forget(ctx, p.pool, p.log, retired)
-	return nil
 }
 
 // PurgeResult counts what a round deleted.

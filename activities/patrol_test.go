@@ -28,6 +28,8 @@ type beat struct {
 	retime  bool            // the settings of ORDER were changed
 	pushed  map[string]int
 	removed []string
+	lost    string // a number that the pool has not, or "all"
+	tired   string // a free number that the pool has lost too often
 	retired string                               // a free number that may not be issued any more
 	durable string                               // a dead issuer whose callers had not been answered
 	keys    int                                  // that have expired
@@ -55,6 +57,19 @@ func (b *beat) Push(_ context.Context, entries []sequence.PoolEntry) error {
 		b.pushed[e.SeqNo]++
 	}
 	return nil
+}
+
+func (b *beat) Present(_ context.Context, entries []sequence.PoolEntry) ([]bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.away {
+		return nil, errors.New("connection refused")
+	}
+	present := make([]bool, len(entries))
+	for i, e := range entries {
+		present[i] = b.lost != "all" && e.SeqNo != b.lost
+	}
+	return present, nil
 }
 
 func (b *beat) Remove(_ context.Context, entries []sequence.PoolEntry) error {
@@ -89,12 +104,16 @@ func (b *beat) Apply(_ context.Context, commands []sequence.Command) ([]sequence
 	decisions := make([]sequence.Decision, len(commands))
 	for i, c := range commands {
 		if c.Kind == sequence.Repool {
-			if b.pushed[c.Ticket.SeqNo] == 0 {
-				return nil, fmt.Errorf("the check of %s is moved before it was pushed", c.Ticket)
+			if c.Absent != (b.pushed[c.Ticket.SeqNo] == 1) {
+				return nil, fmt.Errorf("the check of %s, absent %t, is moved after %d pushes", c.Ticket, c.Absent, b.pushed[c.Ticket.SeqNo])
 			}
 			b.overdue[sequence.Replayable] = b.overdue[sequence.Replayable][1:]
-			if c.Ticket.SeqNo == b.retired {
-				decisions[i] = sequence.Decision{Outcome: sequence.OutcomeRetired, Pool: sequence.PoolEntry{SeqNo: c.Ticket.SeqNo}}
+			decisions[i] = sequence.Decision{Outcome: sequence.OutcomeReplayable, Pool: sequence.PoolEntry{SeqNo: c.Ticket.SeqNo}}
+			switch c.Ticket.SeqNo {
+			case b.retired:
+				decisions[i].Outcome = sequence.OutcomeRetired
+			case b.tired:
+				decisions[i].Outcome = sequence.OutcomeDead
 			}
 			continue
 		}
@@ -326,21 +345,33 @@ func TestPatrol(t *testing.T) {
 		require.Equal(t, 1102, result.Numbers)
 		require.False(t, b.retime)
 	})
-	t.Run("pushes what has been free for a while, and moves its check after that", func(t *testing.T) {
-		b := &beat{overdue: map[sequence.State][]sequence.Number{sequence.Replayable: numbers("A", 1100)}}
+	repool := func(t *testing.T, b *beat) activities.RepoolResult {
+		t.Helper()
 		value, err := setup(b).ExecuteActivity(activities.RepoolName)
 		require.NoError(t, err)
 		var result activities.RepoolResult
 		require.NoError(t, value.Get(&result))
-		require.Equal(t, 1100, result.Numbers)
-		require.Len(t, b.pushed, 1100)
+		return result
+	}
+	t.Run("looks for what has been free for a while, and pushes nothing that is there", func(t *testing.T) {
+		b := &beat{overdue: map[sequence.State][]sequence.Number{sequence.Replayable: numbers("A", 1100)}}
+		require.Equal(t, activities.RepoolResult{Numbers: 1100}, repool(t, b))
+		require.Empty(t, b.pushed)
 		require.Empty(t, b.overdue[sequence.Replayable])
 	})
-	t.Run("takes out of the pool what may not be issued any more", func(t *testing.T) {
-		b := &beat{overdue: map[sequence.State][]sequence.Number{sequence.Replayable: numbers("A", 3)}, retired: "A-2"}
-		_, err := setup(b).ExecuteActivity(activities.RepoolName)
-		require.NoError(t, err)
-		require.Equal(t, []string{"A-2"}, b.removed)
+	t.Run("pushes what the pool has lost, and moves its check after that", func(t *testing.T) {
+		b := &beat{lost: "all", overdue: map[sequence.State][]sequence.Number{sequence.Replayable: numbers("A", 1100)}}
+		require.Equal(t, activities.RepoolResult{Numbers: 1100, Absent: 1100}, repool(t, b))
+		require.Len(t, b.pushed, 1100)
+		require.Empty(t, b.overdue[sequence.Replayable])
+		b = &beat{lost: "A-2", overdue: map[sequence.State][]sequence.Number{sequence.Replayable: numbers("A", 3)}}
+		require.Equal(t, activities.RepoolResult{Numbers: 3, Absent: 1}, repool(t, b))
+		require.Equal(t, map[string]int{"A-2": 1}, b.pushed)
+	})
+	t.Run("takes out of the pool what may not be issued any more, or waits for a person", func(t *testing.T) {
+		b := &beat{lost: "A-3", tired: "A-3", retired: "A-2", overdue: map[sequence.State][]sequence.Number{sequence.Replayable: numbers("A", 3)}}
+		require.Equal(t, activities.RepoolResult{Numbers: 3, Absent: 1, Dead: 1}, repool(t, b))
+		require.Equal(t, []string{"A-2", "A-3"}, b.removed)
 	})
 	t.Run("deletes expired keys, page by page", func(t *testing.T) {
 		b := &beat{keys: 1234}

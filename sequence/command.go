@@ -24,7 +24,8 @@ const (
 	Abandon
 	// Check says: expire the number if it was not confirmed in time, else say what time is left.
 	Check
-	// Repool says: the free number was pushed to the pool again; look for it there later.
+	// Repool says: the pool was asked for the free number, which was pushed again where it was not there;
+	// look for it later.
 	Repool
 	// Replay says: return the number to the pool if its window is over.
 	Replay
@@ -124,6 +125,8 @@ type Command struct {
 	// Waiting: of Record. The caller is answered only after it, and is refused where the number has
 	// been taken away in between.
 	Waiting bool
+	// Absent: of Repool. The pool did not have the number.
+	Absent bool
 	// Probed: of Replay. The business was asked and does not hold the number.
 	Probed bool
 	// For: of Extend, how much more time; of Take, how much longer than the window

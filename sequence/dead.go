@@ -9,7 +9,7 @@ const MaxReason = 255
 type DeadCause int8
 
 const (
-	// CausePoolAway means: the pool could not be reached, however often it was tried.
+	// CausePoolAway means: the pool could not be reached, or lost the number, however often it was tried.
 	CausePoolAway DeadCause = iota + 1
 	// CauseProbeAway means: the business could not be asked whether it holds the number.
 	CauseProbeAway

@@ -5,6 +5,10 @@ import "time"
 // PoolCheckAfter is when a number that was put into the pool is looked for there.
 const PoolCheckAfter = 10 * time.Minute
 
+// MaxPoolLosses is how often in a row a number may be missing from the pool and be pushed again. A pool that
+// has lost it once more, over 100 minutes, is not one that a further push repairs.
+const MaxPoolLosses = 10
+
 // Reasons that a row carries for the state it is in.
 const (
 	ReasonAbandoned    = "abandoned by its caller"
@@ -20,6 +24,7 @@ const (
 	ReasonFound        = "found by probe"
 	ReasonCancelled    = "cancelled by operator"
 	ReasonOutage       = "its time ended while nobody could speak, and runs again"
+	ReasonPoolLost     = "the pool lost it each time that it was pushed: see whether Redis evicts keys or is restarted without its data"
 )
 
 // Decision is what a command does to a number.
@@ -66,7 +71,7 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 	case Check:
 		d.Outcome = check(rules, next, c, now)
 	case Repool:
-		d.Outcome = repool(rules, next, now)
+		d.Outcome = repool(rules, next, c, now)
 	case Replay:
 		d.Outcome = replay(rules, next, c, now)
 	case Extend:
@@ -91,8 +96,12 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 		d.Outcome = untrack(next, c)
 	}
 	if d.Outcome == OutcomeDead {
-		if d.Cause = c.Cause; c.Kind == Check {
+		switch d.Cause = c.Cause; c.Kind {
+		case Check:
 			d.Cause = CauseNotConfirmed
+		case Repool:
+			d.Cause = CausePoolAway
+		default:
 		}
 	}
 	if d.Changed = d.Number != n; d.Changed {
@@ -293,7 +302,9 @@ func retirement(rules BizType, n Number, now time.Time) string {
 	return ""
 }
 
-func repool(rules BizType, n *Number, now time.Time) Outcome {
+// repool counts how often in a row the pool did not have the number. One that was never handed out cannot
+// wait for a person, since nobody may hold it: it is pushed again without end.
+func repool(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	switch {
 	case n.State != Replayable:
 		return OutcomeSuperseded
@@ -302,6 +313,13 @@ func repool(rules BizType, n *Number, now time.Time) Outcome {
 		return OutcomeRetired
 	case now.Before(n.Deadline):
 		return OutcomeNotDue
+	case c.Absent && n.Life > 0 && n.RetryTimes >= MaxPoolLosses:
+		die(n, ReasonPoolLost)
+		return OutcomeDead
+	case c.Absent:
+		n.RetryTimes++
+	default:
+		n.RetryTimes = 0
 	}
 	n.Deadline = now.Add(PoolCheckAfter)
 	return OutcomeReplayable
@@ -433,6 +451,7 @@ func giveUp(rules BizType, n *Number, now time.Time, reason string) {
 // pool frees the number to be issued again. It keeps why its life ended.
 func pool(n *Number, now time.Time) {
 	n.State, n.Owner, n.Deadline, n.TakenUntil, n.Durable = Replayable, "", now.Add(PoolCheckAfter), time.Time{}, false
+	n.RetryTimes = 0
 	if n.Life == 0 {
 		n.Reason = ReasonHandedBack
 	}

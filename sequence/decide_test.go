@@ -568,6 +568,46 @@ func TestSilenceThatIsLeftToAPerson(t *testing.T) {
 	require.Equal(t, sequence.OutcomeUnchanged, sequence.Decide(strict, row(sequence.Allocated, 2, false), command(sequence.Check, 2), now).Outcome)
 }
 
+func TestRepool(t *testing.T) {
+	const most = sequence.MaxPoolLosses
+	for _, tt := range []struct {
+		name   string
+		life   int32
+		absent bool
+		losses int32 // in a row, before
+		want   sequence.Outcome
+		after  int32
+	}{
+		{"in the pool", 2, false, 3, sequence.OutcomeReplayable, 0},
+		{"in the pool at last", 2, false, most, sequence.OutcomeReplayable, 0},
+		{"in the pool, never handed out", 0, false, most, sequence.OutcomeReplayable, 0},
+		{"lost", 2, true, 0, sequence.OutcomeReplayable, 1},
+		{"lost as often as it may be", 2, true, most - 1, sequence.OutcomeReplayable, most},
+		{"lost once more", 2, true, most, sequence.OutcomeDead, most},
+		{"lost once more, never handed out", 0, true, most, sequence.OutcomeReplayable, most + 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n, c := row(sequence.Replayable, tt.life, true), command(sequence.Repool, tt.life)
+			n.RetryTimes, c.Absent = tt.losses, tt.absent
+			d := sequence.Decide(rules, n, c, now)
+			require.Equal(t, tt.want, d.Outcome)
+			require.Equal(t, tt.after, d.Number.RetryTimes)
+			if tt.want == sequence.OutcomeDead {
+				require.Equal(t, sequence.Dead, d.Number.State)
+				require.Equal(t, sequence.CausePoolAway, d.Cause)
+				require.Equal(t, sequence.ReasonPoolLost, d.Event.Reason)
+				return
+			}
+			require.Equal(t, now.Add(sequence.PoolCheckAfter), d.Number.Deadline)
+			n.Deadline = now.Add(time.Second)
+			require.Equal(t, sequence.OutcomeNotDue, sequence.Decide(rules, n, c, now).Outcome, "a push that somebody else makes counts once")
+		})
+	}
+	back := row(sequence.Replayed, 2, true)
+	back.RetryTimes = most
+	require.Zero(t, sequence.Decide(rules, back, command(sequence.HandBack, 2), now).Number.RetryTimes, "it was in the pool: somebody claimed it")
+}
+
 func TestBury(t *testing.T) {
 	c := command(sequence.Bury, 2)
 	c.Cause, c.Reason = sequence.CausePoolAway, "connection refused"

@@ -9,6 +9,7 @@ import (
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/db/ledger"
+	"github.com/lacuna-seq/lacuna/db/pool"
 	"github.com/lacuna-seq/lacuna/internal/runlink"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
@@ -16,6 +17,7 @@ import (
 // operatorService answers lacuna.v1.OperatorService.
 type operatorService struct {
 	ledger   *ledger.Ledger
+	pool     *pool.Pool
 	runs     runlink.Maker
 	stopping context.Context //nolint:containedctx // ends when the process is to stop: long work looks at it
 	audits   atomic.Int32    // those that run

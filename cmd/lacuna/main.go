@@ -45,6 +45,7 @@ type commands struct {
 	Audit   auditCommand    `cmd:"" help:"Say where every number is, and whether all adds up. Exit code 2 where it does not."`
 	Migrate migrateCommands `cmd:"" help:"Bring the ledger's tables up to date."`
 	Window  windowCommand   `cmd:"" help:"Weigh safety windows by the confirms that came late."`
+	Pool    poolCommands    `cmd:"" help:"Compare the pool in Redis with the ledger, and bring it back."`
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {

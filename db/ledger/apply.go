@@ -163,7 +163,9 @@ func (a *application) note(was sequence.Number, c sequence.Command, d sequence.D
 	case d.Outcome == sequence.OutcomeConflict:
 		a.conflicts = append(a.conflicts, conflict{asked: c, current: d.Number})
 	case d.Outcome == sequence.OutcomeDead:
-		was.RetryTimes = c.Retries
+		if c.Kind == sequence.Bury {
+			was.RetryTimes = c.Retries
+		}
 		a.deaths = append(a.deaths, death{number: was, cause: d.Cause, reason: d.Number.Reason})
 	}
 	if d.Event == nil {

@@ -137,11 +137,15 @@ func (p *Pool) Size(ctx context.Context, bizType, period string) (int64, error) 
 	return n, classify("count the pool of "+bizType, err)
 }
 
-// classify names what was tried. Whatever Redis answers instead of serving (away, read-only, full
-// memory), the pool is away for the caller; the cause tells which.
+// classify names what was tried. Whatever Redis answers instead of serving (away, read-only), the pool is
+// away for the caller, and the cause tells which. Full memory is told by name, since a person must make room.
 func classify(tried string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &sequence.UnavailableError{What: "the pool is away", Cause: fmt.Errorf("%s: %w", tried, err)}
+	what := "the pool is away: Redis does not serve"
+	if redis.HasErrorPrefix(err, "OOM") {
+		what = "the pool takes no numbers: Redis is out of memory (raise maxmemory, or make room)"
+	}
+	return &sequence.UnavailableError{What: what, Cause: fmt.Errorf("%s: %w", tried, err)}
 }

@@ -1,6 +1,7 @@
 package pool_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -87,4 +88,56 @@ func TestABadURLIsRefusedWithoutItsPassword(t *testing.T) {
 		require.Error(t, err, url)
 		require.NotContains(t, err.Error(), "secret")
 	}
+}
+
+func TestTheClientReadsWhatIsThere(t *testing.T) {
+	p := setup(t)
+	zero, big, dated := entry("ORDER", "A-000000", 0), entry("ORDER", "A-2", float64(1<<53)), entry("INV", "I-1", 7)
+	dated.Period = "202612"
+	require.NoError(t, p.Push(t.Context(), []sequence.PoolEntry{zero, big, dated}))
+	elsewhere := dated
+	elsewhere.Period = ""
+
+	scores, err := p.Scores(t.Context(), []sequence.PoolEntry{dated, entry("ORDER", "A-9", 9), big, zero, elsewhere})
+	require.NoError(t, err)
+	require.Equal(t, []pool.Score{{Present: true, Value: 7}, {}, {Present: true, Value: 1 << 53}, {Present: true}, {}}, scores)
+	present, err := p.Present(t.Context(), []sequence.PoolEntry{zero, elsewhere})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, false}, present)
+	present, err = p.Present(t.Context(), nil)
+	require.NoError(t, err)
+	require.Empty(t, present)
+
+	entries, next, err := p.Scan(t.Context(), "INV", "202612", 0, 10)
+	require.NoError(t, err)
+	require.Zero(t, next)
+	require.Equal(t, []sequence.PoolEntry{dated}, entries)
+
+	many := make([]sequence.PoolEntry, 1234)
+	for i := range many {
+		many[i] = entry("MANY", fmt.Sprintf("M-%d", i), float64(i))
+	}
+	require.NoError(t, p.Push(t.Context(), many))
+	found, pages := map[string]float64{}, 0
+	for cursor, more := uint64(0), true; more; more = cursor != 0 {
+		entries, cursor, err = p.Scan(t.Context(), "MANY", "", cursor, 100)
+		require.NoError(t, err)
+		pages++
+		for _, e := range entries {
+			found[e.SeqNo] = e.Score
+		}
+	}
+	require.Len(t, found, len(many))
+	require.Equal(t, 77.0, found["M-77"])
+	require.Greater(t, pages, 5)
+}
+
+func TestEvictionPolicy(t *testing.T) {
+	policy, err := setup(t).EvictionPolicy(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "noeviction", policy)
+	require.False(t, pool.MayEvict(policy))
+	require.False(t, pool.MayEvict("volatile-lru"))
+	require.False(t, pool.MayEvict(""))
+	require.True(t, pool.MayEvict("allkeys-lru"))
 }

@@ -32,6 +32,12 @@ func OwnRedis(t testing.TB) *devenv.Redis {
 	return own(t, redisStarter(true))
 }
 
+// ForgetfulRedis starts a server for this test alone, which has lost its data after a restart.
+func ForgetfulRedis(t testing.TB) *devenv.Redis {
+	t.Helper()
+	return own(t, redisStarter(false))
+}
+
 func redisStarter(persist bool) starter[*devenv.Redis] {
 	return func(ctx context.Context, b devenv.Binaries, dir string, port int) (*devenv.Redis, error) {
 		return devenv.StartRedis(ctx, b, devenv.RedisConfig{

@@ -3024,6 +3024,410 @@ func (x *WindowChoice) GetHeld() float64 {
 	return 0
 }
 
+type CheckPoolRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty for all.
+	BizType       string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckPoolRequest) Reset() {
+	*x = CheckPoolRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckPoolRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckPoolRequest) ProtoMessage() {}
+
+func (x *CheckPoolRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckPoolRequest.ProtoReflect.Descriptor instead.
+func (*CheckPoolRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *CheckPoolRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+type CheckPoolResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The biz types that were asked for, by their names.
+	Pools []*PoolDrift `protobuf:"bytes,1,rep,name=pools,proto3" json:"pools,omitempty"`
+	// Redis's maxmemory-policy; empty where it does not say.
+	MaxmemoryPolicy string `protobuf:"bytes,2,opt,name=maxmemory_policy,json=maxmemoryPolicy,proto3" json:"maxmemory_policy,omitempty"`
+	// What a person should change in Redis; empty where that is nothing.
+	Warning       string `protobuf:"bytes,3,opt,name=warning,proto3" json:"warning,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckPoolResponse) Reset() {
+	*x = CheckPoolResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckPoolResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckPoolResponse) ProtoMessage() {}
+
+func (x *CheckPoolResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckPoolResponse.ProtoReflect.Descriptor instead.
+func (*CheckPoolResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *CheckPoolResponse) GetPools() []*PoolDrift {
+	if x != nil {
+		return x.Pools
+	}
+	return nil
+}
+
+func (x *CheckPoolResponse) GetMaxmemoryPolicy() string {
+	if x != nil {
+		return x.MaxmemoryPolicy
+	}
+	return ""
+}
+
+func (x *CheckPoolResponse) GetWarning() string {
+	if x != nil {
+		return x.Warning
+	}
+	return ""
+}
+
+// PoolDrift is how the pool of one biz type differs from the ledger.
+type PoolDrift struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// The numbers that are REPLAYABLE, and those that the pool holds, at about the time of the look.
+	InLedger int64 `protobuf:"varint,2,opt,name=in_ledger,json=inLedger,proto3" json:"in_ledger,omitempty"`
+	InRedis  int64 `protobuf:"varint,3,opt,name=in_redis,json=inRedis,proto3" json:"in_redis,omitempty"`
+	// REPLAYABLE, and not in the pool: not issued until they are pushed.
+	Missing *PoolDifference `protobuf:"bytes,4,opt,name=missing,proto3" json:"missing,omitempty"`
+	// In the pool, and not REPLAYABLE: dropped when they are claimed.
+	Stale *PoolDifference `protobuf:"bytes,5,opt,name=stale,proto3" json:"stale,omitempty"`
+	// In the pool with a score that their rows do not ask for, e.g. after a change of poolOrder.
+	WrongScore *PoolDifference `protobuf:"bytes,6,opt,name=wrong_score,json=wrongScore,proto3" json:"wrong_score,omitempty"`
+	// REPLAYABLE, and in the pool of another period than their own.
+	WrongPeriod   *PoolDifference `protobuf:"bytes,7,opt,name=wrong_period,json=wrongPeriod,proto3" json:"wrong_period,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PoolDrift) Reset() {
+	*x = PoolDrift{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PoolDrift) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PoolDrift) ProtoMessage() {}
+
+func (x *PoolDrift) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PoolDrift.ProtoReflect.Descriptor instead.
+func (*PoolDrift) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *PoolDrift) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *PoolDrift) GetInLedger() int64 {
+	if x != nil {
+		return x.InLedger
+	}
+	return 0
+}
+
+func (x *PoolDrift) GetInRedis() int64 {
+	if x != nil {
+		return x.InRedis
+	}
+	return 0
+}
+
+func (x *PoolDrift) GetMissing() *PoolDifference {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+func (x *PoolDrift) GetStale() *PoolDifference {
+	if x != nil {
+		return x.Stale
+	}
+	return nil
+}
+
+func (x *PoolDrift) GetWrongScore() *PoolDifference {
+	if x != nil {
+		return x.WrongScore
+	}
+	return nil
+}
+
+func (x *PoolDrift) GetWrongPeriod() *PoolDifference {
+	if x != nil {
+		return x.WrongPeriod
+	}
+	return nil
+}
+
+// PoolDifference is the numbers that differ in one way.
+type PoolDifference struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Count int64                  `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// The first of them, at most 20.
+	SeqNos        []string `protobuf:"bytes,2,rep,name=seq_nos,json=seqNos,proto3" json:"seq_nos,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PoolDifference) Reset() {
+	*x = PoolDifference{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PoolDifference) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PoolDifference) ProtoMessage() {}
+
+func (x *PoolDifference) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PoolDifference.ProtoReflect.Descriptor instead.
+func (*PoolDifference) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *PoolDifference) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *PoolDifference) GetSeqNos() []string {
+	if x != nil {
+		return x.SeqNos
+	}
+	return nil
+}
+
+type RebuildPoolRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty for all.
+	BizType string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// Corrects at most so many numbers, 1 to 100,000. 100,000.
+	Limit int32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Only looks, as CheckPool does.
+	DryRun bool `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Who does it, for the log. Required.
+	Actor         string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RebuildPoolRequest) Reset() {
+	*x = RebuildPoolRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RebuildPoolRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RebuildPoolRequest) ProtoMessage() {}
+
+func (x *RebuildPoolRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RebuildPoolRequest.ProtoReflect.Descriptor instead.
+func (*RebuildPoolRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *RebuildPoolRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *RebuildPoolRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *RebuildPoolRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *RebuildPoolRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+type RebuildPoolResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it has corrected, or found where it only looked.
+	Pools []*PoolDrift `protobuf:"bytes,1,rep,name=pools,proto3" json:"pools,omitempty"`
+	// How many numbers it has corrected, or would.
+	Corrected int64 `protobuf:"varint,2,opt,name=corrected,proto3" json:"corrected,omitempty"`
+	// How many seem to differ still: repeat it while there are some. Not known where it was interrupted.
+	Left int64 `protobuf:"varint,3,opt,name=left,proto3" json:"left,omitempty"`
+	// Why it ended early, where it did after it had corrected some; empty otherwise.
+	Interrupted   string `protobuf:"bytes,4,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RebuildPoolResponse) Reset() {
+	*x = RebuildPoolResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RebuildPoolResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RebuildPoolResponse) ProtoMessage() {}
+
+func (x *RebuildPoolResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RebuildPoolResponse.ProtoReflect.Descriptor instead.
+func (*RebuildPoolResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *RebuildPoolResponse) GetPools() []*PoolDrift {
+	if x != nil {
+		return x.Pools
+	}
+	return nil
+}
+
+func (x *RebuildPoolResponse) GetCorrected() int64 {
+	if x != nil {
+		return x.Corrected
+	}
+	return 0
+}
+
+func (x *RebuildPoolResponse) GetLeft() int64 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+func (x *RebuildPoolResponse) GetInterrupted() string {
+	if x != nil {
+		return x.Interrupted
+	}
+	return ""
+}
+
 var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
@@ -3254,7 +3658,35 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x06window\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06window\x12\x1d\n" +
 	"\n" +
 	"late_after\x18\x02 \x01(\x03R\tlateAfter\x12\x12\n" +
-	"\x04held\x18\x03 \x01(\x01R\x04held*T\n" +
+	"\x04held\x18\x03 \x01(\x01R\x04held\"-\n" +
+	"\x10CheckPoolRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\"\x84\x01\n" +
+	"\x11CheckPoolResponse\x12*\n" +
+	"\x05pools\x18\x01 \x03(\v2\x14.lacuna.v1.PoolDriftR\x05pools\x12)\n" +
+	"\x10maxmemory_policy\x18\x02 \x01(\tR\x0fmaxmemoryPolicy\x12\x18\n" +
+	"\awarning\x18\x03 \x01(\tR\awarning\"\xbe\x02\n" +
+	"\tPoolDrift\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x1b\n" +
+	"\tin_ledger\x18\x02 \x01(\x03R\binLedger\x12\x19\n" +
+	"\bin_redis\x18\x03 \x01(\x03R\ainRedis\x123\n" +
+	"\amissing\x18\x04 \x01(\v2\x19.lacuna.v1.PoolDifferenceR\amissing\x12/\n" +
+	"\x05stale\x18\x05 \x01(\v2\x19.lacuna.v1.PoolDifferenceR\x05stale\x12:\n" +
+	"\vwrong_score\x18\x06 \x01(\v2\x19.lacuna.v1.PoolDifferenceR\n" +
+	"wrongScore\x12<\n" +
+	"\fwrong_period\x18\a \x01(\v2\x19.lacuna.v1.PoolDifferenceR\vwrongPeriod\"?\n" +
+	"\x0ePoolDifference\x12\x14\n" +
+	"\x05count\x18\x01 \x01(\x03R\x05count\x12\x17\n" +
+	"\aseq_nos\x18\x02 \x03(\tR\x06seqNos\"t\n" +
+	"\x12RebuildPoolRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\x05R\x05limit\x12\x17\n" +
+	"\adry_run\x18\x03 \x01(\bR\x06dryRun\x12\x14\n" +
+	"\x05actor\x18\x04 \x01(\tR\x05actor\"\x95\x01\n" +
+	"\x13RebuildPoolResponse\x12*\n" +
+	"\x05pools\x18\x01 \x03(\v2\x14.lacuna.v1.PoolDriftR\x05pools\x12\x1c\n" +
+	"\tcorrected\x18\x02 \x01(\x03R\tcorrected\x12\x12\n" +
+	"\x04left\x18\x03 \x01(\x03R\x04left\x12 \n" +
+	"\vinterrupted\x18\x04 \x01(\tR\vinterrupted*T\n" +
 	"\x05Track\x12\x15\n" +
 	"\x11TRACK_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vTRACK_EVERY\x10\x01\x12\x13\n" +
@@ -3298,7 +3730,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	" FINDING_KIND_DEAD_WITHOUT_LETTER\x10\t\x12\x1f\n" +
 	"\x1bFINDING_KIND_SURPLUS_LETTER\x10\n" +
 	"\x12\x1c\n" +
-	"\x18FINDING_KIND_SUM_DIFFERS\x10\v2\x9a\x06\n" +
+	"\x18FINDING_KIND_SUM_DIFFERS\x10\v2\xb5\a\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
@@ -3310,7 +3742,9 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x13WriteOffDeadLetters\x12%.lacuna.v1.WriteOffDeadLettersRequest\x1a&.lacuna.v1.WriteOffDeadLettersResponse\x12W\n" +
 	"\rListConflicts\x12\x1f.lacuna.v1.ListConflictsRequest\x1a .lacuna.v1.ListConflictsResponse\"\x03\x90\x02\x01\x12?\n" +
 	"\x05Audit\x12\x17.lacuna.v1.AuditRequest\x1a\x18.lacuna.v1.AuditResponse\"\x03\x90\x02\x01\x12T\n" +
-	"\fAdviseWindow\x12\x1e.lacuna.v1.AdviseWindowRequest\x1a\x1f.lacuna.v1.AdviseWindowResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
+	"\fAdviseWindow\x12\x1e.lacuna.v1.AdviseWindowRequest\x1a\x1f.lacuna.v1.AdviseWindowResponse\"\x03\x90\x02\x01\x12K\n" +
+	"\tCheckPool\x12\x1b.lacuna.v1.CheckPoolRequest\x1a\x1c.lacuna.v1.CheckPoolResponse\"\x03\x90\x02\x01\x12L\n" +
+	"\vRebuildPool\x12\x1d.lacuna.v1.RebuildPoolRequest\x1a\x1e.lacuna.v1.RebuildPoolResponseB5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
 var (
 	file_lacuna_v1_operator_proto_rawDescOnce sync.Once
@@ -3325,7 +3759,7 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -3366,25 +3800,31 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(*AdviseWindowResponse)(nil),        // 36: lacuna.v1.AdviseWindowResponse
 	(*DelaySummary)(nil),                // 37: lacuna.v1.DelaySummary
 	(*WindowChoice)(nil),                // 38: lacuna.v1.WindowChoice
-	(*durationpb.Duration)(nil),         // 39: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 40: google.protobuf.Timestamp
-	(State)(0),                          // 41: lacuna.v1.State
+	(*CheckPoolRequest)(nil),            // 39: lacuna.v1.CheckPoolRequest
+	(*CheckPoolResponse)(nil),           // 40: lacuna.v1.CheckPoolResponse
+	(*PoolDrift)(nil),                   // 41: lacuna.v1.PoolDrift
+	(*PoolDifference)(nil),              // 42: lacuna.v1.PoolDifference
+	(*RebuildPoolRequest)(nil),          // 43: lacuna.v1.RebuildPoolRequest
+	(*RebuildPoolResponse)(nil),         // 44: lacuna.v1.RebuildPoolResponse
+	(*durationpb.Duration)(nil),         // 45: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 46: google.protobuf.Timestamp
+	(State)(0),                          // 47: lacuna.v1.State
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	39, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	39, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	45, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	45, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	2,  // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	3,  // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	4,  // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	39, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	45, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	1,  // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
 	8,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	39, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	45, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,  // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	39, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	45, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
 	9,  // 11: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
 	10, // 12: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	39, // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	45, // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
 	7,  // 14: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
 	7,  // 15: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
 	7,  // 16: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
@@ -3395,61 +3835,71 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	20, // 21: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
 	5,  // 22: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
 	5,  // 23: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	40, // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	41, // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	46, // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	47, // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
 	17, // 26: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	17, // 27: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	28, // 28: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	41, // 29: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	40, // 30: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	40, // 31: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	40, // 32: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	47, // 29: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	46, // 30: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	46, // 31: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	46, // 32: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
 	31, // 33: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
 	33, // 34: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
 	34, // 35: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
 	32, // 36: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
 	6,  // 37: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	41, // 38: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	40, // 39: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	39, // 40: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	40, // 41: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	40, // 42: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	39, // 43: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	39, // 44: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	47, // 38: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	46, // 39: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	45, // 40: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	46, // 41: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	46, // 42: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	45, // 43: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	45, // 44: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
 	37, // 45: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
 	37, // 46: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
 	37, // 47: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
 	38, // 48: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	39, // 49: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	39, // 50: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
-	39, // 51: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	39, // 52: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	39, // 53: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	39, // 54: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	39, // 55: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
-	11, // 56: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	13, // 57: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	15, // 58: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	18, // 59: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	22, // 60: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	24, // 61: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	26, // 62: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	29, // 63: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	35, // 64: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	12, // 65: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	14, // 66: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	16, // 67: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	19, // 68: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	23, // 69: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	25, // 70: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	27, // 71: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	30, // 72: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	36, // 73: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	65, // [65:74] is the sub-list for method output_type
-	56, // [56:65] is the sub-list for method input_type
-	56, // [56:56] is the sub-list for extension type_name
-	56, // [56:56] is the sub-list for extension extendee
-	0,  // [0:56] is the sub-list for field type_name
+	45, // 49: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	45, // 50: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	45, // 51: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	45, // 52: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	45, // 53: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	45, // 54: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	45, // 55: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	41, // 56: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	42, // 57: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
+	42, // 58: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
+	42, // 59: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
+	42, // 60: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
+	41, // 61: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	11, // 62: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	13, // 63: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	15, // 64: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	18, // 65: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	22, // 66: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	24, // 67: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	26, // 68: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	29, // 69: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	35, // 70: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	39, // 71: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	43, // 72: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	12, // 73: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	14, // 74: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	16, // 75: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	19, // 76: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	23, // 77: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	25, // 78: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	27, // 79: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	30, // 80: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	36, // 81: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	40, // 82: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	44, // 83: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	73, // [73:84] is the sub-list for method output_type
+	62, // [62:73] is the sub-list for method input_type
+	62, // [62:62] is the sub-list for extension type_name
+	62, // [62:62] is the sub-list for extension extendee
+	0,  // [0:62] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -3472,7 +3922,7 @@ func file_lacuna_v1_operator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   32,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

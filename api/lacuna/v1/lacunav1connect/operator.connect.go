@@ -59,6 +59,12 @@ const (
 	// OperatorServiceAdviseWindowProcedure is the fully-qualified name of the OperatorService's
 	// AdviseWindow RPC.
 	OperatorServiceAdviseWindowProcedure = "/lacuna.v1.OperatorService/AdviseWindow"
+	// OperatorServiceCheckPoolProcedure is the fully-qualified name of the OperatorService's CheckPool
+	// RPC.
+	OperatorServiceCheckPoolProcedure = "/lacuna.v1.OperatorService/CheckPool"
+	// OperatorServiceRebuildPoolProcedure is the fully-qualified name of the OperatorService's
+	// RebuildPool RPC.
+	OperatorServiceRebuildPoolProcedure = "/lacuna.v1.OperatorService/RebuildPool"
 )
 
 // OperatorServiceClient is a client for the lacuna.v1.OperatorService service.
@@ -88,6 +94,13 @@ type OperatorServiceClient interface {
 	Audit(context.Context, *connect.Request[v1.AuditRequest]) (*connect.Response[v1.AuditResponse], error)
 	// AdviseWindow weighs safety windows of a biz type by the confirms that came late in the last days.
 	AdviseWindow(context.Context, *connect.Request[v1.AdviseWindowRequest]) (*connect.Response[v1.AdviseWindowResponse], error)
+	// CheckPool compares the pool in Redis with the ledger, which is the truth. What is claimed or pushed while it
+	// looks is no difference: it counts what differs again a second later with its row unchanged. It
+	// reads both sides in pages and changes nothing. UNAVAILABLE names the server that is away.
+	CheckPool(context.Context, *connect.Request[v1.CheckPoolRequest]) (*connect.Response[v1.CheckPoolResponse], error)
+	// RebuildPool pushes what the pool lacks, removes what is not free, and corrects scores. It is safe while
+	// numbers are issued, and with others that do the same. Repeat it while something is left.
+	RebuildPool(context.Context, *connect.Request[v1.RebuildPoolRequest]) (*connect.Response[v1.RebuildPoolResponse], error)
 }
 
 // NewOperatorServiceClient constructs a client for the lacuna.v1.OperatorService service. By
@@ -161,6 +174,19 @@ func NewOperatorServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		checkPool: connect.NewClient[v1.CheckPoolRequest, v1.CheckPoolResponse](
+			httpClient,
+			baseURL+OperatorServiceCheckPoolProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("CheckPool")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		rebuildPool: connect.NewClient[v1.RebuildPoolRequest, v1.RebuildPoolResponse](
+			httpClient,
+			baseURL+OperatorServiceRebuildPoolProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("RebuildPool")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -175,6 +201,8 @@ type operatorServiceClient struct {
 	listConflicts       *connect.Client[v1.ListConflictsRequest, v1.ListConflictsResponse]
 	audit               *connect.Client[v1.AuditRequest, v1.AuditResponse]
 	adviseWindow        *connect.Client[v1.AdviseWindowRequest, v1.AdviseWindowResponse]
+	checkPool           *connect.Client[v1.CheckPoolRequest, v1.CheckPoolResponse]
+	rebuildPool         *connect.Client[v1.RebuildPoolRequest, v1.RebuildPoolResponse]
 }
 
 // PutBizType calls lacuna.v1.OperatorService.PutBizType.
@@ -222,6 +250,16 @@ func (c *operatorServiceClient) AdviseWindow(ctx context.Context, req *connect.R
 	return c.adviseWindow.CallUnary(ctx, req)
 }
 
+// CheckPool calls lacuna.v1.OperatorService.CheckPool.
+func (c *operatorServiceClient) CheckPool(ctx context.Context, req *connect.Request[v1.CheckPoolRequest]) (*connect.Response[v1.CheckPoolResponse], error) {
+	return c.checkPool.CallUnary(ctx, req)
+}
+
+// RebuildPool calls lacuna.v1.OperatorService.RebuildPool.
+func (c *operatorServiceClient) RebuildPool(ctx context.Context, req *connect.Request[v1.RebuildPoolRequest]) (*connect.Response[v1.RebuildPoolResponse], error) {
+	return c.rebuildPool.CallUnary(ctx, req)
+}
+
 // OperatorServiceHandler is an implementation of the lacuna.v1.OperatorService service.
 type OperatorServiceHandler interface {
 	// PutBizType makes a biz type, or changes the rules of one. On creation what is left out takes
@@ -249,6 +287,13 @@ type OperatorServiceHandler interface {
 	Audit(context.Context, *connect.Request[v1.AuditRequest]) (*connect.Response[v1.AuditResponse], error)
 	// AdviseWindow weighs safety windows of a biz type by the confirms that came late in the last days.
 	AdviseWindow(context.Context, *connect.Request[v1.AdviseWindowRequest]) (*connect.Response[v1.AdviseWindowResponse], error)
+	// CheckPool compares the pool in Redis with the ledger, which is the truth. What is claimed or pushed while it
+	// looks is no difference: it counts what differs again a second later with its row unchanged. It
+	// reads both sides in pages and changes nothing. UNAVAILABLE names the server that is away.
+	CheckPool(context.Context, *connect.Request[v1.CheckPoolRequest]) (*connect.Response[v1.CheckPoolResponse], error)
+	// RebuildPool pushes what the pool lacks, removes what is not free, and corrects scores. It is safe while
+	// numbers are issued, and with others that do the same. Repeat it while something is left.
+	RebuildPool(context.Context, *connect.Request[v1.RebuildPoolRequest]) (*connect.Response[v1.RebuildPoolResponse], error)
 }
 
 // NewOperatorServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -318,6 +363,19 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	operatorServiceCheckPoolHandler := connect.NewUnaryHandler(
+		OperatorServiceCheckPoolProcedure,
+		svc.CheckPool,
+		connect.WithSchema(operatorServiceMethods.ByName("CheckPool")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	operatorServiceRebuildPoolHandler := connect.NewUnaryHandler(
+		OperatorServiceRebuildPoolProcedure,
+		svc.RebuildPool,
+		connect.WithSchema(operatorServiceMethods.ByName("RebuildPool")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/lacuna.v1.OperatorService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case OperatorServicePutBizTypeProcedure:
@@ -338,6 +396,10 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 			operatorServiceAuditHandler.ServeHTTP(w, r)
 		case OperatorServiceAdviseWindowProcedure:
 			operatorServiceAdviseWindowHandler.ServeHTTP(w, r)
+		case OperatorServiceCheckPoolProcedure:
+			operatorServiceCheckPoolHandler.ServeHTTP(w, r)
+		case OperatorServiceRebuildPoolProcedure:
+			operatorServiceRebuildPoolHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -381,4 +443,12 @@ func (UnimplementedOperatorServiceHandler) Audit(context.Context, *connect.Reque
 
 func (UnimplementedOperatorServiceHandler) AdviseWindow(context.Context, *connect.Request[v1.AdviseWindowRequest]) (*connect.Response[v1.AdviseWindowResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.AdviseWindow is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) CheckPool(context.Context, *connect.Request[v1.CheckPoolRequest]) (*connect.Response[v1.CheckPoolResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.CheckPool is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) RebuildPool(context.Context, *connect.Request[v1.RebuildPoolRequest]) (*connect.Response[v1.RebuildPoolResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.RebuildPool is not implemented"))
 }

@@ -1,0 +1,78 @@
+package e2e
+
+import (
+	"net/http"
+	"strconv"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lacuna-seq/lacuna/internal/testkit"
+)
+
+// Redis is flushed while numbers are issued; an operator sees it, and brings every free number back. Nobody is
+// given what another holds.
+func TestC53AFlushedPoolIsRebuiltUnderTraffic(t *testing.T) {
+	server := testkit.ForgetfulRedis(t)
+	s := newStackOn(t, server.URL(0))
+	s.put(t, `{"name":"FREE","format":"F-{seq:6}","confirmTimeout":"60s","safetyWindow":"1s","maxReplays":1000}`)
+	s.abandon(t, "FREE", 300)
+	testkit.Eventually(t, func() bool { return s.count(t, "biz_type = 'FREE' AND status = 4 AND life > 0") >= 300 }, "they did not become free")
+
+	handed := map[string]bool{}
+	trade := func(count int) { // takes numbers, confirms half of them and gives up the others
+		for i := range count {
+			ticket, _ := s.next(t, "FREE")
+			require.False(t, handed[ticket], "%s was handed out twice", ticket)
+			handed[ticket] = true
+			if i%2 == 0 {
+				require.Equal(t, "OUTCOME_CONFIRMED", s.settle(t, "Confirm", ticket))
+			} else {
+				require.Equal(t, "OUTCOME_ABANDONED", s.settle(t, "Abandon", ticket))
+			}
+		}
+	}
+	trade(20)
+	client := redis.NewClient(&redis.Options{Addr: server.Address()})
+	defer client.Close() //nolint:errcheck // a connection of two commands
+	require.NoError(t, client.FlushAll(t.Context()).Err())
+	require.NoError(t, client.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
+	trade(20)
+
+	found := s.operate(t, "CheckPool", `{"bizType":"FREE"}`)
+	require.Contains(t, found["warning"], "allkeys-lru")
+	missing := jsonInt(t, found["pools"].([]any)[0].(map[string]any)["missing"].(map[string]any)["count"])
+	require.Greater(t, missing, 100)
+	looked := s.operate(t, "RebuildPool", `{"bizType":"FREE","actor":"mia","dryRun":true}`)
+	require.NotZero(t, jsonInt(t, looked["corrected"]))
+	status, answer := s.post(t, "OperatorService/RebuildPool", `{"bizType":"free","limit":-1}`)
+	require.Equal(t, http.StatusBadRequest, status)
+	for _, field := range []string{"bizType", "limit", "actor"} {
+		require.Contains(t, answer["message"], field)
+	}
+
+	part := s.operate(t, "RebuildPool", `{"bizType":"FREE","actor":"mia","limit":100}`)
+	require.Equal(t, 100, jsonInt(t, part["corrected"]))
+	require.NotZero(t, jsonInt(t, part["left"]))
+	trade(20)
+	rest := s.operate(t, "RebuildPool", `{"bizType":"FREE","actor":"mia"}`)
+	require.NotZero(t, jsonInt(t, rest["corrected"]))
+	require.Nil(t, rest["left"])
+	trade(100)
+	require.Nil(t, s.operate(t, "CheckPool", `{}`)["pools"].([]any)[1].(map[string]any)["missing"].(map[string]any)["count"], "all are back")
+	s.closure(t)
+
+	server.Kill()
+	status, answer = s.post(t, "OperatorService/CheckPool", `{}`)
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Contains(t, answer["message"], "Redis")
+}
+
+// jsonInt reads an int64 as JSON spells it.
+func jsonInt(t *testing.T, text any) int {
+	t.Helper()
+	n, err := strconv.Atoi(text.(string))
+	require.NoError(t, err)
+	return n
+}
