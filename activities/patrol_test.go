@@ -28,8 +28,8 @@ type beat struct {
 	retime  bool            // the settings of ORDER were changed
 	pushed  map[string]int
 	removed []string
-	lost    string // a number that the pool has not, or "all"
-	tired   string // a free number that the pool has lost too often
+	lost    string                               // a number that the pool has not, or "all"
+	tired   string                               // a free number that the pool has lost too often
 	retired string                               // a free number that may not be issued any more
 	durable string                               // a dead issuer whose callers had not been answered
 	keys    int                                  // that have expired

@@ -69,6 +69,10 @@ func (noRuns) Check(context.Context, sequence.Number) (bool, error) {
 	return false, errors.New("there are no runs")
 }
 
+func (noRuns) Open(context.Context, sequence.Number) (bool, error) {
+	return false, errors.New("there are no runs")
+}
+
 func (noRuns) Commands(context.Context, sequence.Number) ([]activities.ToldCommand, error) {
 	return nil, errors.New("there are no runs")
 }
