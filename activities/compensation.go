@@ -92,7 +92,8 @@ func (c *Compensation) TakeOn(ctx context.Context, in Numbers) (TakeOnResult, er
 	if err != nil {
 		return result, err
 	}
-	taken, err := c.apply(ctx, tickets, sequence.Command{Kind: sequence.Take, For: takenSlack})
+	taker := activity.GetInfo(ctx).WorkflowExecution.ID
+	taken, err := c.apply(ctx, tickets, sequence.Command{Kind: sequence.Take, Taker: taker, For: takenSlack})
 	if err != nil {
 		return result, err
 	}
@@ -100,11 +101,8 @@ func (c *Compensation) TakeOn(ctx context.Context, in Numbers) (TakeOnResult, er
 	var toCheck []sequence.Ticket
 	var due []sequence.Decision
 	asked := make(map[sequence.Ticket]bool, len(tickets))
-	again := activity.GetInfo(ctx).Attempt > 1
 	for _, d := range taken {
-		// An attempt before this one may have taken them and died. Where it was somebody else after all, both
-		// do the same guarded steps.
-		if d.Outcome != sequence.OutcomeTaken && (!again || d.Outcome != sequence.OutcomeAlreadyTaken) {
+		if d.Outcome != sequence.OutcomeTaken {
 			result.Others++
 			continue
 		}

@@ -23,6 +23,7 @@ const (
 	RetimeName  = "Retime"
 	ShiftName   = "Shift"
 	GatherName  = "Gather"
+	ReleaseName = "Release"
 )
 
 // Bounds of one round of the patrol. What is left is the next round's.
@@ -45,6 +46,7 @@ type PatrolLedger interface {
 	IssuerRecovered(ctx context.Context, id string) error
 	Overdue(ctx context.Context, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error)
 	OverdueTracked(ctx context.Context, state sequence.State, tracked bool, after sequence.Number, limit int) ([]sequence.Number, error)
+	OverdueTaken(ctx context.Context, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error)
 	LastOutageEnd(ctx context.Context) (time.Time, error)
 	BizTypes(ctx context.Context) ([]sequence.BizType, error)
 	PurgeKeys(ctx context.Context, limit int) (int, error)
@@ -67,6 +69,8 @@ type Runs interface {
 	Check(ctx context.Context, n sequence.Number) (open bool, err error)
 	// Open reports whether the number's present life has a run that is not closed. It starts none.
 	Open(ctx context.Context, n sequence.Number) (bool, error)
+	// CompensationOpen reports whether there is a Compensation of that workflow ID that is not closed.
+	CompensationOpen(ctx context.Context, workflowID string) (bool, error)
 	// Commands reads every confirm and abandon that the run of the number's present life was sent,
 	// oldest first: a run that was terminated may have accepted some that it never read.
 	Commands(ctx context.Context, n sequence.Number) ([]ToldCommand, error)
@@ -108,6 +112,7 @@ func NewPatrol(ledger PatrolLedger, pool PatrolPool, runs Runs, log *slog.Logger
 func (p *Patrol) Register(r worker.ActivityRegistry) {
 	r.RegisterActivityWithOptions(p.Shift, activity.RegisterOptions{Name: ShiftName})
 	r.RegisterActivityWithOptions(p.Recover, activity.RegisterOptions{Name: RecoverName})
+	r.RegisterActivityWithOptions(p.Release, activity.RegisterOptions{Name: ReleaseName})
 	r.RegisterActivityWithOptions(p.Gather, activity.RegisterOptions{Name: GatherName})
 	r.RegisterActivityWithOptions(p.Nudge, activity.RegisterOptions{Name: NudgeName})
 	r.RegisterActivityWithOptions(p.Repool, activity.RegisterOptions{Name: RepoolName})

@@ -35,7 +35,10 @@ type beat struct {
 	keys    int                                  // that have expired
 	delays  int                                  // of days that are over
 	runless map[sequence.State][]sequence.Number // overdue, without a run of their own
-	open    map[string]bool                      // numbers that have an open run all the same
+	open    map[string]bool                      // numbers that have an open run all the same, and Compensations
+	taken   map[sequence.State][]sequence.Number // overdue, in the hands of a Compensation
+	freed   []string
+	asked   []string // Compensations that were looked for
 	tracked []string
 	outage  time.Time // when the last one ended
 	hold    bool      // no deadline is acted on
@@ -117,6 +120,11 @@ func (b *beat) Apply(_ context.Context, commands []sequence.Command) ([]sequence
 			}
 			continue
 		}
+		if c.Kind == sequence.Release {
+			b.freed = append(b.freed, c.Taker+" "+c.Ticket.SeqNo)
+			decisions[i].Outcome = sequence.OutcomeReleased
+			continue
+		}
 		if c.Kind == sequence.TrackIt {
 			b.tracked = append(b.tracked, c.Ticket.SeqNo)
 			continue
@@ -176,7 +184,19 @@ func (b *beat) OverdueTracked(ctx context.Context, state sequence.State, tracked
 	return all[:min(limit, len(all))], nil
 }
 
+func (b *beat) OverdueTaken(_ context.Context, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error) {
+	all := b.taken[state][int(after.ID):]
+	return all[:min(limit, len(all))], nil
+}
+
 func (b *beat) LastOutageEnd(context.Context) (time.Time, error) { return b.outage, nil }
+
+func (b *beat) CompensationOpen(_ context.Context, workflowID string) (bool, error) {
+	if b.asked = append(b.asked, workflowID); b.away {
+		return false, errors.New("connection refused")
+	}
+	return b.open[workflowID], nil
+}
 
 func (b *beat) Open(_ context.Context, n sequence.Number) (bool, error) { return b.open[n.SeqNo], nil }
 

@@ -80,7 +80,9 @@ func TestAShopsTraffic(t *testing.T) {
 	s := newStack(t)
 	shop := s.openShop(t)
 	shop.report(t)
-	require.Zero(t, s.count(t, "biz_type = 'SHOP' AND status IN (1, 3, 6)"), "every number is confirmed, free, retired, or held to be handed out")
+	// A machine that stands still for longer than a lease lets what was held begin a life that times out.
+	testkit.Within(t, 3*time.Minute, func() bool { return s.count(t, "biz_type = 'SHOP' AND status IN (1, 3)") == 0 }, "every number is confirmed, free, retired, or held to be handed out")
+	require.Zero(t, s.count(t, "biz_type = 'SHOP' AND status = 6"))
 	s.closure(t)
 
 	require.NoError(t, s.starter.Stop(t.Context()))

@@ -26,7 +26,7 @@ func Answer(c Command, d Decision) error {
 	case OutcomeNotFound, OutcomeRecorded, OutcomeAlreadyRecorded, OutcomeHandedBack, OutcomeRecovered, OutcomeClaimed, OutcomeNotDue, OutcomeExpired,
 		OutcomeUnchanged, OutcomeReplayable, OutcomeAlreadyReplayable, OutcomeRetired, OutcomeSuperseded,
 		OutcomeUnprobed, OutcomeFound, OutcomeDead, OutcomeAlreadyDead, OutcomeRequeued, OutcomeWrittenOff, OutcomeNotDead,
-		OutcomeTaken, OutcomeAlreadyTaken, OutcomeRetimed, OutcomeShifted, OutcomeTracked, OutcomeUntracked:
+		OutcomeTaken, OutcomeAlreadyTaken, OutcomeRetimed, OutcomeShifted, OutcomeTracked, OutcomeUntracked, OutcomeReleased:
 	}
 	if c.Ticket.Life == 0 {
 		return fmt.Errorf("%s of %s: %w: it was never handed out", c.Ticket.SeqNo, c.Ticket.BizType, ErrNotFound)

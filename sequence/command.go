@@ -49,12 +49,14 @@ const (
 	TrackIt
 	// Untrack says: the number's run is not counted on any more.
 	Untrack
+	// Release says: the Compensation that had taken the number has gone, and others may see to it.
+	Release
 )
 
 // Kinds lists every kind of command.
 var Kinds = [...]Kind{
 	Record, HandBack, Recover, Claim, Confirm, Abandon, Check, Repool, Replay,
-	Extend, Found, Bury, Requeue, WriteOff, Take, Retime, Shift, TrackIt, Untrack,
+	Extend, Found, Bury, Requeue, WriteOff, Take, Retime, Shift, TrackIt, Untrack, Release,
 }
 
 // String is the kind in lower case, e.g. "hand_back". It labels metrics.
@@ -98,6 +100,8 @@ func (k Kind) String() string {
 		return "track"
 	case Untrack:
 		return "untrack"
+	case Release:
+		return "release"
 	}
 	return "kind_" + strconv.Itoa(int(k))
 }
@@ -125,6 +129,8 @@ type Command struct {
 	// Waiting: of Record. The caller is answered only after it, and is refused where the number has
 	// been taken away in between.
 	Waiting bool
+	// Taker: of Take and Release, the workflow ID of the Compensation that takes the number, or had taken it.
+	Taker string
 	// Absent: of Repool. The pool did not have the number.
 	Absent bool
 	// Probed: of Replay. The business was asked and does not hold the number.

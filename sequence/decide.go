@@ -94,6 +94,8 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 		d.Outcome = track(rules, next, c, now)
 	case Untrack:
 		d.Outcome = untrack(next, c)
+	case Release:
+		d.Outcome = release(next, c)
 	}
 	if d.Outcome == OutcomeDead {
 		switch d.Cause = c.Cause; c.Kind {
@@ -123,7 +125,8 @@ func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
 			n.Replays++
 		}
 		n.Life, n.Owner, n.BizKey, n.Tracked, n.Durable = c.Ticket.Life, "", c.BizKey, rules.tracksIssued() && !c.Untracked, false
-		n.IssuedTime, n.AbandonedTime, n.TakenUntil, n.RetryTimes = now, time.Time{}, time.Time{}, 0
+		n.IssuedTime, n.AbandonedTime, n.RetryTimes = now, time.Time{}, 0
+		putDown(n)
 		if c.CallerGone {
 			giveUp(rules, n, now, ReasonCallerGone)
 			trackGivenUp(rules, n, c)
@@ -170,7 +173,8 @@ func recoverHeld(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		return giveBack(rules, n, now)
 	}
 	n.Life, n.State, n.Owner, n.BizKey, n.Tracked = n.Life+1, Allocated, "", "", false
-	n.IssuedTime, n.AbandonedTime, n.TakenUntil, n.RetryTimes = now, time.Time{}, time.Time{}, 0
+	n.IssuedTime, n.AbandonedTime, n.RetryTimes = now, time.Time{}, 0
+	putDown(n)
 	n.Deadline, n.Reason = now.Add(rules.ConfirmTimeout+c.Lease), ReasonRecovered
 	return OutcomeRecovered
 }
@@ -377,7 +381,8 @@ func requeue(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	if n.RetryTimes = 0; !abandoned.IsZero() && !now.Before(abandoned.Add(rules.SafetyWindow)) {
 		n.AbandonedTime, n.Deadline = abandoned, now
 	}
-	n.Tracked, n.TakenUntil = false, time.Time{} // its run has closed
+	n.Tracked = false // its run has closed
+	putDown(n)
 	return OutcomeRequeued
 }
 
@@ -391,22 +396,34 @@ func writeOff(n *Number, c Command) Outcome {
 }
 
 // take keeps others from seeing to an overdue number for as long as its window and all its retries may
-// last. Its holder may still settle it.
+// last, or until its taker has gone. Its holder may still settle it.
 func take(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	switch {
 	case n.Life != c.Ticket.Life || n.State != Allocated && n.State != Abandoned || c.OnHold || now.Before(n.Deadline):
 		return OutcomeSuperseded
-	case now.Before(n.TakenUntil):
+	case now.Before(n.TakenUntil) && n.TakenBy != c.Taker:
 		return OutcomeAlreadyTaken
 	case n.State == Abandoned && !rules.Probe.Asks() && !rules.MayHaveRun(*n) && !now.Before(windowEnd(rules, *n)):
 		return OutcomeTaken // nobody is to be asked: one step brings it back, and whoever comes first takes it
 	}
-	n.TakenUntil = now.Add(rules.SafetyWindow + c.For)
+	n.TakenUntil, n.TakenBy = now.Add(rules.SafetyWindow+c.For), c.Taker
 	for _, d := range rules.RetryDelays {
 		n.TakenUntil = n.TakenUntil.Add(2 * d) // of the probe, and of the push
 	}
 	return OutcomeTaken
 }
+
+// release lets others see to a number whose taker has gone.
+func release(n *Number, c Command) Outcome {
+	if n.Life != c.Ticket.Life || n.TakenUntil.IsZero() || n.TakenBy != c.Taker {
+		return OutcomeSuperseded
+	}
+	putDown(n)
+	return OutcomeReleased
+}
+
+// putDown says that no Compensation sees to the number any more.
+func putDown(n *Number) { n.TakenUntil, n.TakenBy = time.Time{}, "" }
 
 // retime moves the deadline to where the rules of now put it, but not into the past. Time that a
 // holder asked for, or got because its issuer died, is not taken away.
@@ -429,18 +446,21 @@ func retime(rules BizType, n *Number, now time.Time) Outcome {
 	if deadline.Equal(n.Deadline) || !deadline.After(now) && !n.Deadline.After(now) {
 		return OutcomeUnchanged
 	}
-	n.Deadline, n.TakenUntil = deadline, time.Time{} // whoever took it waits for the old one
+	n.Deadline = deadline
+	putDown(n) // whoever took it waits for the old deadline
 	return OutcomeRetimed
 }
 
 // hold says that the number is in business use, for good.
 func hold(n *Number, now time.Time, reason string) {
-	n.State, n.ConfirmedTime, n.Deadline, n.TakenUntil, n.Reason = Confirmed, now, time.Time{}, time.Time{}, reason
+	n.State, n.ConfirmedTime, n.Deadline, n.Reason = Confirmed, now, time.Time{}, reason
+	putDown(n)
 }
 
 // die leaves the number to a person.
 func die(n *Number, reason string) {
-	n.State, n.Deadline, n.TakenUntil, n.Reason = Dead, time.Time{}, time.Time{}, reason
+	n.State, n.Deadline, n.Reason = Dead, time.Time{}, reason
+	putDown(n)
 }
 
 // giveUp starts the safety window.
@@ -450,8 +470,9 @@ func giveUp(rules BizType, n *Number, now time.Time, reason string) {
 
 // pool frees the number to be issued again. It keeps why its life ended.
 func pool(n *Number, now time.Time) {
-	n.State, n.Owner, n.Deadline, n.TakenUntil, n.Durable = Replayable, "", now.Add(PoolCheckAfter), time.Time{}, false
+	n.State, n.Owner, n.Deadline, n.Durable = Replayable, "", now.Add(PoolCheckAfter), false
 	n.RetryTimes = 0
+	putDown(n)
 	if n.Life == 0 {
 		n.Reason = ReasonHandedBack
 	}
@@ -459,7 +480,8 @@ func pool(n *Number, now time.Time) {
 
 // retire declares the number's gap: it is never issued again.
 func retire(n *Number, reason string) {
-	n.State, n.Owner, n.Deadline, n.TakenUntil, n.Reason, n.Durable = Retired, "", time.Time{}, time.Time{}, reason, false
+	n.State, n.Owner, n.Deadline, n.Reason, n.Durable = Retired, "", time.Time{}, reason, false
+	putDown(n)
 }
 
 // windowEnd is the later of the window that the number was given and the one that is set now.

@@ -284,6 +284,17 @@ untrack   | 2 REPLAYABLE  | *   | SUPERSEDED             | =                    
 untrack   | 2 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
 untrack   | 2 DEAD        | *   | SUPERSEDED             | =                      | =                      | =                      | =
 untrack   | 2 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
+release   | 0 RESERVED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+release   | 0 REPLAYABLE  | *   | SUPERSEDED             | =                      | =                      | =                      | =
+release   | 0 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+release   | 0 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
+release   | 2 ALLOCATED   | *   | SUPERSEDED             | =                      | =                      | =                      | =
+release   | 2 CONFIRMED   | *   | SUPERSEDED             | =                      | =                      | =                      | =
+release   | 2 ABANDONED   | *   | SUPERSEDED             | =                      | =                      | =                      | =
+release   | 2 REPLAYABLE  | *   | SUPERSEDED             | =                      | =                      | =                      | =
+release   | 2 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
+release   | 2 DEAD        | *   | SUPERSEDED             | =                      | =                      | =                      | =
+release   | 2 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
 `
 
 func TestEveryCommandOnEveryState(t *testing.T) {
@@ -669,14 +680,27 @@ func TestAProbeComesBeforeReplay(t *testing.T) {
 
 func TestTake(t *testing.T) {
 	n, c := row(sequence.Abandoned, 2, true), command(sequence.Take, 2)
+	c.Taker = "compensation-1"
 	taken := sequence.Decide(rules, n, c, now)
 	require.Equal(t, now.Add(rules.SafetyWindow+time.Minute), taken.Number.TakenUntil)
+	require.Equal(t, "compensation-1", taken.Number.TakenBy)
+	require.Equal(t, sequence.OutcomeTaken, sequence.Decide(rules, taken.Number, c, taken.Number.TakenUntil.Add(-1)).Outcome, "its taker repeats itself")
+	c.Taker = "compensation-2"
 	require.Equal(t, sequence.OutcomeAlreadyTaken, sequence.Decide(rules, taken.Number, c, taken.Number.TakenUntil.Add(-1)).Outcome)
+	release := command(sequence.Release, 2)
+	release.Taker = c.Taker
+	require.False(t, sequence.Decide(rules, taken.Number, release, now).Changed, "somebody else has it")
+	release.Taker = "compensation-1"
+	released := sequence.Decide(rules, taken.Number, release, now)
+	require.Equal(t, sequence.OutcomeReleased, released.Outcome)
+	require.Equal(t, sequence.OutcomeTaken, sequence.Decide(rules, released.Number, c, now).Outcome)
+	require.False(t, sequence.Decide(rules, released.Number, release, now).Changed, "twice is the same as once")
 	require.Equal(t, sequence.OutcomeTaken, sequence.Decide(rules, taken.Number, c, taken.Number.TakenUntil).Outcome, "whoever took it has gone")
 	for _, kind := range []sequence.Kind{sequence.Confirm, sequence.Replay, sequence.Bury, sequence.Found} {
 		d := sequence.Decide(rules, taken.Number, command(kind, 2), now)
 		require.True(t, d.Changed, kind)
 		require.Zero(t, d.Number.TakenUntil, kind)
+		require.Empty(t, d.Number.TakenBy, kind)
 	}
 }
 

@@ -23,8 +23,10 @@ type Number struct {
 	AbandonedTime time.Time
 	// Deadline: Allocated, confirm by; Abandoned, end of the window; Replayable, next pool check.
 	Deadline time.Time
-	// TakenUntil: until then a Compensation sees to the overdue number; zero while none does.
+	// TakenUntil: until then a Compensation sees to the overdue number, at most; zero while none does.
 	TakenUntil time.Time
+	// TakenBy is that Compensation's workflow ID.
+	TakenBy string
 
 	RetryTimes int32
 	Version    int64

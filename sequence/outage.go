@@ -31,6 +31,6 @@ func shift(rules BizType, n *Number, c Command) Outcome {
 	case Reserved, Confirmed, Replayable, Replayed, Dead, Retired:
 		return OutcomeSuperseded
 	}
-	n.TakenUntil = time.Time{} // whoever took it waits for the old one
+	putDown(n) // whoever took it waits for the old deadline
 	return OutcomeShifted
 }

@@ -91,6 +91,8 @@ const (
 	OutcomeTracked
 	// OutcomeUntracked: it has none any more that anybody counts on.
 	OutcomeUntracked
+	// OutcomeReleased: nobody has taken it any more.
+	OutcomeReleased
 )
 
 // Outcomes lists every outcome, for tests and tables.
@@ -102,6 +104,7 @@ var Outcomes = [...]Outcome{
 	OutcomeUnchanged, OutcomeReplayable, OutcomeAlreadyReplayable, OutcomeRetired, OutcomeSuperseded,
 	OutcomeUnprobed, OutcomeFound, OutcomeDead, OutcomeAlreadyDead, OutcomeRequeued, OutcomeWrittenOff, OutcomeNotDead,
 	OutcomeTaken, OutcomeAlreadyTaken, OutcomeRetimed, OutcomeShifted, OutcomeTracked, OutcomeUntracked,
+	OutcomeReleased,
 }
 
 // String is the outcome in capitals, e.g. "ALREADY_CONFIRMED".
@@ -185,6 +188,8 @@ func (o Outcome) String() string {
 		return "TRACKED"
 	case OutcomeUntracked:
 		return "UNTRACKED"
+	case OutcomeReleased:
+		return "RELEASED"
 	}
 	return "OUTCOME_" + strconv.Itoa(int(o))
 }

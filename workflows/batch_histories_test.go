@@ -28,6 +28,9 @@ func TestHistoriesOfBatches(t *testing.T) {
 	answer := func(name string, f any) { w.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name}) }
 	batch := activities.Numbers{BizType: "ORDER", Tickets: []string{"ORDER~A-1~1", "ORDER~A-2~1", "ORDER~A-3~1"}}
 	answer(activities.ShiftName, func(context.Context) (activities.ShiftResult, error) { return activities.ShiftResult{}, nil })
+	answer(activities.ReleaseName, func(context.Context) (activities.ReleaseResult, error) {
+		return activities.ReleaseResult{Numbers: 3, Takers: 1}, nil
+	})
 	answer(activities.GatherName, func(context.Context, activities.GatherInput) (activities.GatherResult, error) {
 		return activities.GatherResult{}, nil
 	})

@@ -34,8 +34,8 @@ type CompensationResult struct {
 // and dead letters for what cannot be returned. Each step is guarded by the rows, so that any number of
 // runs, and the numbers' own, may work on the same ones.
 //
-// A run that is cancelled or terminated leaves its numbers to the next one, once the time is over for
-// which it took them on.
+// A run that is cancelled or terminated leaves its numbers to the next one, once the patrol sees that it has
+// closed.
 func Compensation(ctx workflow.Context, in CompensationInput) (CompensationResult, error) {
 	c := compensation{ctx: ctx, bizType: in.BizType}
 	var taken activities.TakeOnResult

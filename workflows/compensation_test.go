@@ -98,6 +98,8 @@ func (f *fleet) Remove(_ context.Context, entries []sequence.PoolEntry) error {
 
 func (f *fleet) Open(context.Context, sequence.Number) (bool, error) { return false, nil }
 
+func (f *fleet) CompensationOpen(context.Context, string) (bool, error) { return false, nil }
+
 func (f *fleet) Check(context.Context, sequence.Number) (bool, error) { return false, nil }
 
 func (f *fleet) Commands(_ context.Context, n sequence.Number) ([]activities.ToldCommand, error) {

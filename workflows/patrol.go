@@ -16,6 +16,7 @@ import (
 type PatrolResult struct {
 	Shifted   activities.ShiftResult   `json:"shifted"`
 	Recovered activities.RecoverResult `json:"recovered"`
+	Released  activities.ReleaseResult `json:"released"`
 	Gathered  GatherTotal              `json:"gathered"`
 	Nudged    activities.NudgeResult   `json:"nudged"`
 	Repooled  activities.RepoolResult  `json:"repooled"`
@@ -25,10 +26,11 @@ type PatrolResult struct {
 
 // Changes of the patrol that a round which began before them does not make.
 const (
-	changePurge  = "purge"
-	changeRetime = "retime"
-	changeShift  = "shift"
-	changeGather = "gather"
+	changePurge   = "purge"
+	changeRetime  = "retime"
+	changeShift   = "shift"
+	changeGather  = "gather"
+	changeRelease = "release"
 )
 
 // patrolStep tries once: the next round is a few seconds away.
@@ -42,7 +44,7 @@ func patrolStep(ctx workflow.Context, summary string) workflow.Context {
 }
 
 // Patrol is one round of the net under every number: it moves the deadlines that ended in an outage,
-// recovers what dead issuers held, starts a Compensation for the numbers that are overdue and have no run of
+// recovers what dead issuers held, frees what a Compensation had taken that has gone, starts a Compensation for the numbers that are overdue and have no run of
 // their own, wakes the runs of those that have one, pushes free numbers that the pool may have lost, and deletes
 // idempotency keys that have expired, and lets waiting numbers follow changed settings. A step that
 // fails does not keep the others from their work.
@@ -53,6 +55,10 @@ func Patrol(ctx workflow.Context) (PatrolResult, error) {
 		shifted = workflow.ExecuteActivity(patrolStep(ctx, "move deadlines that ended in an outage"), activities.ShiftName).Get(ctx, &result.Shifted)
 	}
 	recovered := workflow.ExecuteActivity(patrolStep(ctx, "recover what dead issuers held"), activities.RecoverName).Get(ctx, &result.Recovered)
+	var released error
+	if workflow.GetVersion(ctx, changeRelease, workflow.DefaultVersion, 1) >= 1 {
+		released = workflow.ExecuteActivity(patrolStep(ctx, "free numbers whose Compensation has gone"), activities.ReleaseName).Get(ctx, &result.Released)
+	}
 	var gathered error
 	gathers := workflow.GetVersion(ctx, changeGather, workflow.DefaultVersion, 1) >= 1
 	if gathers {
@@ -69,7 +75,7 @@ func Patrol(ctx workflow.Context) (PatrolResult, error) {
 	if workflow.GetVersion(ctx, changeRetime, workflow.DefaultVersion, 1) >= 1 {
 		retimed = workflow.ExecuteActivity(patrolStep(ctx, "set the deadlines by the rules of now"), activities.RetimeName).Get(ctx, &result.Retimed)
 	}
-	return result, errors.Join(shifted, recovered, gathered, nudged, compensated, repooled, purged, retimed)
+	return result, errors.Join(shifted, recovered, released, gathered, nudged, compensated, repooled, purged, retimed)
 }
 
 // GatherTotal counts what a round found that no run of its own sees to.

@@ -19,10 +19,14 @@ func TestPatrolTakesEveryStepThoughOneFails(t *testing.T) {
 	suite.SetLogger(slog.New(slog.DiscardHandler))
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env)
-	nudged, repooled, purged := 0, 0, 0
+	released, nudged, repooled, purged := 0, 0, 0, 0
 	env.RegisterActivityWithOptions(func(context.Context) (activities.ShiftResult, error) {
 		return activities.ShiftResult{}, nil
 	}, activity.RegisterOptions{Name: activities.ShiftName})
+	env.RegisterActivityWithOptions(func(context.Context) (activities.ReleaseResult, error) {
+		released++
+		return activities.ReleaseResult{}, nil
+	}, activity.RegisterOptions{Name: activities.ReleaseName})
 	env.RegisterActivityWithOptions(func(context.Context, activities.GatherInput) (activities.GatherResult, error) {
 		return activities.GatherResult{}, nil
 	}, activity.RegisterOptions{Name: activities.GatherName})
@@ -43,6 +47,7 @@ func TestPatrolTakesEveryStepThoughOneFails(t *testing.T) {
 	}, activity.RegisterOptions{Name: activities.PurgeName})
 	env.ExecuteWorkflow(workflows.PatrolName)
 	require.ErrorContains(t, env.GetWorkflowError(), "the ledger is away")
+	require.Equal(t, 1, released)
 	require.Equal(t, 1, nudged)
 	require.Equal(t, 1, repooled)
 	require.Equal(t, 1, purged)

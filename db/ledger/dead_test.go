@@ -111,7 +111,7 @@ func TestTakenNumbersAreNotOverdue(t *testing.T) {
 	b.passWindow(t)
 	take := commands(sequence.Take, numbers[:2], 0)
 	for i := range take {
-		take[i].For = time.Hour
+		take[i].For, take[i].Taker = time.Hour, "compensation-1"
 	}
 	b.apply(t, sequence.OutcomeTaken, take...)
 	overdue := func() []sequence.Number {
@@ -120,6 +120,17 @@ func TestTakenNumbersAreNotOverdue(t *testing.T) {
 		return all
 	}
 	require.Len(t, overdue(), 1)
+	taken, err := b.OverdueTaken(t.Context(), sequence.Abandoned, sequence.Number{}, 10)
+	require.NoError(t, err)
+	require.Len(t, taken, 2)
+	require.Equal(t, "compensation-1", taken[0].TakenBy)
+	rest, err := b.OverdueTaken(t.Context(), sequence.Abandoned, taken[0], 10)
+	require.NoError(t, err)
+	require.Equal(t, taken[1:], rest)
+	release := commands(sequence.Release, taken[:1], 0)
+	release[0].Taker = "compensation-1"
+	b.apply(t, sequence.OutcomeReleased, release...)
+	require.Len(t, overdue(), 2)
 	b.exec(t, "UPDATE t_seq_issue_log SET taken_until = taken_until - INTERVAL 1 DAY")
 	require.Len(t, overdue(), 3, "whoever took them has gone")
 }

@@ -4,6 +4,7 @@ package ledger
 const (
 	QueryOverdue        = queryOverdue
 	QueryOverdueTracked = queryOverdueTracked
+	QueryOverdueTaken   = queryOverdueTaken
 	QueryWaiting        = queryWaiting
 	QueryEndedIn        = queryEndedIn
 	QueryHeldBy         = queryHeldBy

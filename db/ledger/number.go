@@ -13,13 +13,13 @@ import (
 )
 
 const numberColumns = `id, biz_type, period, seq_no, value, life, replays, batch_id, status, tracked, durable, biz_key,
-	issued_time, confirmed_time, abandoned_time, deadline, taken_until, retry_times, version, owner, reason`
+	issued_time, confirmed_time, abandoned_time, deadline, taken_until, taken_by, retry_times, version, owner, reason`
 
 func scanNumber(row row) (sequence.Number, error) {
 	var n sequence.Number
 	var issued, confirmed, abandoned, deadline, taken sql.NullTime
 	err := row.Scan(&n.ID, &n.BizType, &n.Period, &n.SeqNo, &n.Value, &n.Life, &n.Replays, &n.BatchID, &n.State, &n.Tracked, &n.Durable, &n.BizKey,
-		&issued, &confirmed, &abandoned, &deadline, &taken, &n.RetryTimes, &n.Version, &n.Owner, &n.Reason)
+		&issued, &confirmed, &abandoned, &deadline, &taken, &n.TakenBy, &n.RetryTimes, &n.Version, &n.Owner, &n.Reason)
 	n.IssuedTime, n.ConfirmedTime, n.AbandonedTime, n.Deadline = issued.Time, confirmed.Time, abandoned.Time, deadline.Time
 	n.TakenUntil = taken.Time
 	return n, err
@@ -63,6 +63,7 @@ var changing = []struct {
 	{"abandoned_time", "DATETIME(6)", func(n sequence.Number) any { return datetime(n.AbandonedTime) }},
 	{"deadline", "DATETIME(6)", func(n sequence.Number) any { return datetime(n.Deadline) }},
 	{"taken_until", "DATETIME(6)", func(n sequence.Number) any { return datetime(n.TakenUntil) }},
+	{"taken_by", "VARCHAR(128)", func(n sequence.Number) any { return n.TakenBy }},
 	{"retry_times", "BIGINT", func(n sequence.Number) any { return int64(n.RetryTimes) }},
 	{"version", "BIGINT", func(n sequence.Number) any { return n.Version }},
 	{"owner", "VARCHAR(64)", func(n sequence.Number) any { return n.Owner }},

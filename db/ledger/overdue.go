@@ -19,6 +19,10 @@ const (
 
 	queryOverdue        = selectOverdue + orderOverdue
 	queryOverdueTracked = selectOverdue + ` AND tracked = ?` + orderOverdue
+
+	queryOverdueTaken = `SELECT ` + numberColumns + ` FROM t_seq_issue_log FORCE INDEX (idx_status_deadline)
+		WHERE status = ? AND deadline < UTC_TIMESTAMP(6) AND taken_until >= UTC_TIMESTAMP(6)
+		AND (deadline > ? OR deadline = ? AND id > ?)` + orderOverdue
 )
 
 // Overdue reads at most limit numbers in the state, Allocated, Abandoned or Replayable, whose deadline passed
@@ -40,12 +44,24 @@ func (l *Ledger) OverdueTracked(ctx context.Context, state sequence.State, track
 	return numbers, classify("look for overdue numbers", err)
 }
 
+// OverdueTaken reads of the numbers in the state whose deadline has passed those that a Compensation has taken on.
+func (l *Ledger) OverdueTaken(ctx context.Context, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error) {
+	from := scanFrom(after)
+	numbers, err := scanNumbers(l.db.QueryContext(ctx, queryOverdueTaken, state, from, from, after.ID, limit))
+	return numbers, classify("look for numbers that were taken on", err)
+}
+
 func overdueArgs(state sequence.State, grace time.Duration, after sequence.Number) []any {
-	from := after.Deadline
-	if from.IsZero() {
-		from = time.Unix(0, 0).UTC()
-	}
+	from := scanFrom(after)
 	return []any{state, grace.Microseconds(), from, from, after.ID}
+}
+
+// scanFrom is the deadline of the number that a scan goes on after.
+func scanFrom(after sequence.Number) time.Time {
+	if after.Deadline.IsZero() {
+		return time.Unix(0, 0).UTC()
+	}
+	return after.Deadline
 }
 
 const queryOldest = `(SELECT status, TIMESTAMPDIFF(MICROSECOND, deadline, UTC_TIMESTAMP(6)) FROM t_seq_issue_log FORCE INDEX (idx_status_deadline)

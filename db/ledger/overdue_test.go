@@ -25,6 +25,7 @@ func TestScansReadTheirIndex(t *testing.T) {
 	}{
 		"overdue":           {ledger.QueryOverdue, []any{1, 0, at, at, 7, 500}},
 		"overdue, tracked":  {ledger.QueryOverdueTracked, []any{1, 0, at, at, 7, true, 500}},
+		"overdue, taken":    {ledger.QueryOverdueTaken, []any{1, at, at, 7, 500}},
 		"waiting":           {ledger.QueryWaiting, []any{1, "ORDER", at, at, 7, 500}},
 		"ended in outage":   {ledger.QueryEndedIn, []any{1, at, at, 500}},
 		"held by an issuer": {ledger.QueryHeldBy, []any{me, 500}},

@@ -73,6 +73,10 @@ func (noRuns) Open(context.Context, sequence.Number) (bool, error) {
 	return false, errors.New("there are no runs")
 }
 
+func (noRuns) CompensationOpen(context.Context, string) (bool, error) {
+	return false, errors.New("there are no runs")
+}
+
 func (noRuns) Commands(context.Context, sequence.Number) ([]activities.ToldCommand, error) {
 	return nil, errors.New("there are no runs")
 }
