@@ -130,6 +130,7 @@ type RecoverResult struct {
 // begins the life in which its holder, if there is one, can confirm; if nobody does, it times out
 // and comes back. What was handed to nobody for certain is free at once.
 func (p *Patrol) Recover(ctx context.Context) (RecoverResult, error) {
+	defer beat(ctx)()
 	var result RecoverResult
 	dead, err := p.ledger.DeadIssuers(ctx, patrolIssuers)
 	if err != nil {
@@ -150,7 +151,6 @@ func (p *Patrol) Recover(ctx context.Context) (RecoverResult, error) {
 
 func (p *Patrol) recoverIssuer(ctx context.Context, issuer sequence.Issuer) (numbers int, err error) {
 	for {
-		activity.RecordHeartbeat(ctx)
 		held, err := p.ledger.HeldBy(ctx, issuer.ID, p.batch)
 		if err != nil {
 			return numbers, err
@@ -298,6 +298,7 @@ type PurgeResult struct {
 
 // Purge deletes idempotency keys that have expired, and delays of days that are not kept any more.
 func (p *Patrol) Purge(ctx context.Context) (PurgeResult, error) {
+	defer beat(ctx)()
 	var result PurgeResult
 	var err error
 	if result.Keys, err = p.purge(ctx, p.ledger.PurgeKeys); err != nil {
@@ -312,7 +313,6 @@ func (p *Patrol) Purge(ctx context.Context) (PurgeResult, error) {
 // purge deletes some pages.
 func (p *Patrol) purge(ctx context.Context, from func(context.Context, int) (int, error)) (deleted int, err error) {
 	for range patrolPages {
-		activity.RecordHeartbeat(ctx)
 		n, err := from(ctx, p.batch)
 		if err != nil {
 			return deleted, err

@@ -13,8 +13,8 @@ import (
 const (
 	// ledgerRetry is how often Replay asks a ledger that is away.
 	ledgerRetry = time.Second
-	// heartbeat is a third of the time after which a silent worker counts as dead.
-	heartbeat = 10 * time.Second
+	// heartbeat is a third of the shortest time after which a silent worker counts as dead.
+	heartbeat = 3 * time.Second
 )
 
 // ReplayInput asks to return one life of a number to the pool.

@@ -3,8 +3,6 @@ package activities
 import (
 	"context"
 
-	"go.temporal.io/sdk/activity"
-
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -21,6 +19,7 @@ type RepoolResult struct {
 // push comes before the row's write: a number whose check was moved without it would wait for the next one.
 // What may not be issued any more, or is lost again and again, leaves the pool.
 func (p *Patrol) Repool(ctx context.Context) (RepoolResult, error) {
+	defer beat(ctx)()
 	var result RepoolResult
 	defer func() {
 		if result.Absent > 0 {
@@ -29,7 +28,6 @@ func (p *Patrol) Repool(ctx context.Context) (RepoolResult, error) {
 		}
 	}()
 	for range patrolPages {
-		activity.RecordHeartbeat(ctx)
 		free, err := p.ledger.Overdue(ctx, sequence.Replayable, sequence.Number{}, p.batch)
 		if err != nil {
 			return result, ledgerAway(err)

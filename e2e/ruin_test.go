@@ -65,7 +65,7 @@ func TestRuinAndRecovery(t *testing.T) {
 	s.restart(t, s.worker)
 	begun := time.Now()
 	s.patrols(t, 2)
-	// What is overdue for longer than two rounds has nobody who sees to it.
+	// What is overdue for longer than two rounds has nobody who sees to it, or a worker that died has it.
 	testkit.Within(t, 3*time.Minute, func() bool {
 		return s.count(t, "status IN (1, 3) AND deadline < UTC_TIMESTAMP(6) - INTERVAL 15 SECOND") == 0
 	}, "numbers hang")

@@ -43,12 +43,16 @@ func ladder(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
+// batchHeartbeat is how long a worker may be silent about a step for many numbers. The next round of the patrol
+// waits for as long as that, where a worker dies in one.
+const batchHeartbeat = 10 * time.Second
+
 // patientBatch retries without end, like patientSettle: only the ledger, or the server's histories, can
 // keep a batch from its work, and both come back.
 func patientBatch(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 10 * time.Minute,
-		HeartbeatTimeout:    30 * time.Second,
+		HeartbeatTimeout:    batchHeartbeat,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second},
 		Summary:             summary,
 	})

@@ -37,7 +37,7 @@ const (
 func patrolStep(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 90 * time.Second,
-		HeartbeatTimeout:    30 * time.Second,
+		HeartbeatTimeout:    batchHeartbeat,
 		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},
 		Summary:             summary,
 	})
