@@ -33,7 +33,11 @@ func wrapAway(cause error) error {
 	return ledgerAway(cause)
 }
 
+// poolAway is nil where there is no error.
 func poolAway(cause error) error {
+	if cause == nil {
+		return nil
+	}
 	return temporal.NewApplicationErrorWithCause(cause.Error(), ErrorPoolAway, cause)
 }
 

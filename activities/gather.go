@@ -113,6 +113,15 @@ func (p *Patrol) rules(ctx context.Context) (r rules, err error) {
 	return r, nil
 }
 
+// entries are the places of free numbers in their pools.
+func (r rules) entries(free []sequence.Number) []sequence.PoolEntry {
+	entries := make([]sequence.PoolEntry, len(free))
+	for i, n := range free {
+		entries[i] = r.types[n.BizType].PoolEntry(n)
+	}
+	return entries
+}
+
 // mayHaveRun says whether Temporal is to be asked about a number that has no run of its own.
 func (r rules) mayHaveRun(n sequence.Number) bool {
 	b := r.types[n.BizType]

@@ -24,6 +24,7 @@ const (
 	ShiftName   = "Shift"
 	GatherName  = "Gather"
 	ReleaseName = "Release"
+	RestoreName = "Restore"
 )
 
 // Bounds of one round of the patrol. What is left is the next round's.
@@ -48,6 +49,7 @@ type PatrolLedger interface {
 	OverdueTracked(ctx context.Context, state sequence.State, tracked bool, after sequence.Number, limit int) ([]sequence.Number, error)
 	OverdueTaken(ctx context.Context, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error)
 	LastOutageEnd(ctx context.Context) (time.Time, error)
+	Free(ctx context.Context, bizType string, after sequence.Number, until time.Time, limit int) ([]sequence.Number, error)
 	BizTypes(ctx context.Context) ([]sequence.BizType, error)
 	PurgeKeys(ctx context.Context, limit int) (int, error)
 	PurgeDelays(ctx context.Context, limit int) (int, error)
@@ -87,6 +89,8 @@ type PatrolPool interface {
 	Pool
 	// Present says of each number, in its place, whether its pool has it.
 	Present(ctx context.Context, entries []sequence.PoolEntry) ([]bool, error)
+	Mark(ctx context.Context) (string, error)
+	SwapMark(ctx context.Context, was, is string) (bool, error)
 }
 
 // Patrol is the activities of the net under every number.
@@ -115,6 +119,7 @@ func (p *Patrol) Register(r worker.ActivityRegistry) {
 	r.RegisterActivityWithOptions(p.Release, activity.RegisterOptions{Name: ReleaseName})
 	r.RegisterActivityWithOptions(p.Gather, activity.RegisterOptions{Name: GatherName})
 	r.RegisterActivityWithOptions(p.Nudge, activity.RegisterOptions{Name: NudgeName})
+	r.RegisterActivityWithOptions(p.Restore, activity.RegisterOptions{Name: RestoreName})
 	r.RegisterActivityWithOptions(p.Repool, activity.RegisterOptions{Name: RepoolName})
 	r.RegisterActivityWithOptions(p.Retime, activity.RegisterOptions{Name: RetimeName})
 	r.RegisterActivityWithOptions(p.Purge, activity.RegisterOptions{Name: PurgeName})

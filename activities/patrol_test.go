@@ -48,6 +48,9 @@ type beat struct {
 	clock   time.Time
 	holds   []string
 	away    bool
+	mark    string // of the pools
+	free    []sequence.Number
+	flushed bool // once, between the first push and the mark
 }
 
 func (b *beat) Push(_ context.Context, entries []sequence.PoolEntry) error {
@@ -73,6 +76,24 @@ func (b *beat) Present(_ context.Context, entries []sequence.PoolEntry) ([]bool,
 		present[i] = b.lost != "all" && e.SeqNo != b.lost
 	}
 	return present, nil
+}
+
+func (b *beat) Mark(context.Context) (string, error) {
+	if b.away {
+		return "", errors.New("connection refused")
+	}
+	return b.mark, nil
+}
+
+func (b *beat) SwapMark(_ context.Context, was, is string) (bool, error) {
+	if b.flushed && len(b.pushed) > 0 {
+		b.flushed, b.mark, b.pushed = false, "", map[string]int{}
+	}
+	if b.mark != was {
+		return false, nil
+	}
+	b.mark = is
+	return true, nil
 }
 
 func (b *beat) Remove(_ context.Context, entries []sequence.PoolEntry) error {
@@ -186,6 +207,14 @@ func (b *beat) OverdueTracked(ctx context.Context, state sequence.State, tracked
 
 func (b *beat) OverdueTaken(_ context.Context, state sequence.State, after sequence.Number, limit int) ([]sequence.Number, error) {
 	all := b.taken[state][int(after.ID):]
+	return all[:min(limit, len(all))], nil
+}
+
+func (b *beat) Free(_ context.Context, bizType string, after sequence.Number, until time.Time, limit int) ([]sequence.Number, error) {
+	if bizType != "" || until.IsZero() {
+		return nil, fmt.Errorf("free numbers of %q until %s", bizType, until)
+	}
+	all := b.free[int(after.ID):]
 	return all[:min(limit, len(all))], nil
 }
 

@@ -50,10 +50,7 @@ func (p *Patrol) repool(ctx context.Context, free []sequence.Number, result *Rep
 	if err != nil {
 		return err
 	}
-	entries := make([]sequence.PoolEntry, len(free))
-	for i, n := range free {
-		entries[i] = r.types[n.BizType].PoolEntry(n)
-	}
+	entries := r.entries(free)
 	present, err := p.pool.Present(ctx, entries)
 	if err != nil {
 		return poolAway(err)

@@ -11,9 +11,9 @@ import (
 	"github.com/lacuna-seq/lacuna/internal/testkit"
 )
 
-// Redis is flushed while numbers are issued; an operator sees it, and brings every free number back. Nobody is
-// given what another holds.
-func TestC53AFlushedPoolIsRebuiltUnderTraffic(t *testing.T) {
+// Redis loses a pool, and then all, while numbers are issued. An operator sees the first and brings every free number
+// back; the patrol sees the second by itself. Nobody is given what another holds.
+func TestC53APoolThatIsLostComesBackUnderTraffic(t *testing.T) {
 	server := testkit.ForgetfulRedis(t)
 	s := newStackOn(t, server.URL(0))
 	s.put(t, `{"name":"FREE","format":"F-{seq:6}","confirmTimeout":"60s","safetyWindow":"1s","maxReplays":1000}`)
@@ -36,7 +36,7 @@ func TestC53AFlushedPoolIsRebuiltUnderTraffic(t *testing.T) {
 	trade(20)
 	client := redis.NewClient(&redis.Options{Addr: server.Address()})
 	defer client.Close() //nolint:errcheck // a connection of two commands
-	require.NoError(t, client.FlushAll(t.Context()).Err())
+	require.NoError(t, client.Del(t.Context(), "lacuna:{FREE}:pool").Err())
 	require.NoError(t, client.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
 	trade(20)
 
@@ -60,7 +60,17 @@ func TestC53AFlushedPoolIsRebuiltUnderTraffic(t *testing.T) {
 	require.NotZero(t, jsonInt(t, rest["corrected"]))
 	require.Nil(t, rest["left"])
 	trade(100)
-	require.Nil(t, s.operate(t, "CheckPool", `{}`)["pools"].([]any)[1].(map[string]any)["missing"].(map[string]any)["count"], "all are back")
+	missed := func() any {
+		return s.operate(t, "CheckPool", `{}`)["pools"].([]any)[1].(map[string]any)["missing"].(map[string]any)["count"]
+	}
+	require.Nil(t, missed(), "all are back")
+	s.closure(t)
+
+	require.NoError(t, client.FlushAll(t.Context()).Err())
+	require.NotNil(t, missed())
+	trade(20)
+	testkit.Eventually(t, func() bool { return missed() == nil }, "the patrol does not bring back what Redis lost")
+	trade(20)
 	s.closure(t)
 
 	server.Kill()

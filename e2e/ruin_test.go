@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/workflowservice/v1"
@@ -46,8 +47,9 @@ func TestRuinAndRecovery(t *testing.T) {
 	require.NoError(t, s.temporal.Restart(t.Context()))
 	s.worker.Kill()
 	load(2 * time.Second)
-	_, err := s.pool.Pop(t.Context(), "RUIN", "", 1_000_000) // all that the pool knew is lost
-	require.NoError(t, err)
+	flush := goredis.NewClient(&goredis.Options{Addr: redis.Address()})
+	require.NoError(t, flush.FlushAll(t.Context()).Err())
+	require.NoError(t, flush.Close())
 	s.restart(t, s.worker)
 	for range rounds(1, 4) {
 		s.terminateSome(t, rounds(10, 50))

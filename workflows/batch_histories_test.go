@@ -38,6 +38,9 @@ func TestHistoriesOfBatches(t *testing.T) {
 	answer(activities.NudgeName, func(context.Context) (activities.NudgeResult, error) {
 		return activities.NudgeResult{Woken: 1, Closed: []activities.Numbers{batch}}, nil
 	})
+	answer(activities.RestoreName, func(context.Context) (activities.RestoreResult, error) {
+		return activities.RestoreResult{Whole: true}, nil
+	})
 	answer(activities.RepoolName, func(context.Context) (activities.RepoolResult, error) { return activities.RepoolResult{}, nil })
 	answer(activities.PurgeName, func(context.Context) (activities.PurgeResult, error) { return activities.PurgeResult{}, nil })
 	answer(activities.RetimeName, func(context.Context) (activities.RetimeResult, error) { return activities.RetimeResult{}, nil })

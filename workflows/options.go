@@ -7,6 +7,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
+// heartbeatTimeout is how long a worker may be silent about a long step before it counts as dead. The next round of
+// the patrol waits for as long as that, where a worker dies in one.
+const heartbeatTimeout = 10 * time.Second
+
 // quickSettle is the local activity: no event of its own but a marker, joined with hundreds of
 // others in the worker. A ledger that does not answer within it is left to patientSettle.
 func quickSettle(ctx workflow.Context) workflow.Context {
@@ -35,7 +39,7 @@ func patientSettle(ctx workflow.Context, summary string) workflow.Context {
 func ladder(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 24 * time.Hour,
-		HeartbeatTimeout:    30 * time.Second,
+		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 30 * time.Second, BackoffCoefficient: 4, MaximumInterval: 5 * time.Minute,
 		},
@@ -43,16 +47,12 @@ func ladder(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// batchHeartbeat is how long a worker may be silent about a step for many numbers. The next round of the patrol
-// waits for as long as that, where a worker dies in one.
-const batchHeartbeat = 10 * time.Second
-
 // patientBatch retries without end, like patientSettle: only the ledger, or the server's histories, can
 // keep a batch from its work, and both come back.
 func patientBatch(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 10 * time.Minute,
-		HeartbeatTimeout:    batchHeartbeat,
+		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second},
 		Summary:             summary,
 	})

@@ -19,6 +19,7 @@ type PatrolResult struct {
 	Released  activities.ReleaseResult `json:"released"`
 	Gathered  GatherTotal              `json:"gathered"`
 	Nudged    activities.NudgeResult   `json:"nudged"`
+	Restored  activities.RestoreResult `json:"restored"`
 	Repooled  activities.RepoolResult  `json:"repooled"`
 	Purged    activities.PurgeResult   `json:"purged"`
 	Retimed   activities.RetimeResult  `json:"retimed"`
@@ -31,13 +32,14 @@ const (
 	changeShift   = "shift"
 	changeGather  = "gather"
 	changeRelease = "release"
+	changeRestore = "restore"
 )
 
 // patrolStep tries once: the next round is a few seconds away.
 func patrolStep(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 90 * time.Second,
-		HeartbeatTimeout:    batchHeartbeat,
+		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},
 		Summary:             summary,
 	})
@@ -45,7 +47,7 @@ func patrolStep(ctx workflow.Context, summary string) workflow.Context {
 
 // Patrol is one round of the net under every number: it moves the deadlines that ended in an outage,
 // recovers what dead issuers held, frees what a Compensation had taken that has gone, starts a Compensation for the numbers that are overdue and have no run of
-// their own, wakes the runs of those that have one, pushes free numbers that the pool may have lost, and deletes
+// their own, wakes the runs of those that have one, pushes free numbers that the pool has lost, deletes
 // idempotency keys that have expired, and lets waiting numbers follow changed settings. A step that
 // fails does not keep the others from their work.
 func Patrol(ctx workflow.Context) (PatrolResult, error) {
@@ -66,6 +68,10 @@ func Patrol(ctx workflow.Context) (PatrolResult, error) {
 	}
 	nudged := workflow.ExecuteActivity(patrolStep(ctx, "wake what is overdue"), activities.NudgeName).Get(ctx, &result.Nudged)
 	compensated := compensate(ctx, "", result.Nudged.Closed, gathers)
+	var restored error
+	if workflow.GetVersion(ctx, changeRestore, workflow.DefaultVersion, 1) >= 1 {
+		restored = workflow.ExecuteActivity(patrolStep(ctx, "push all that is free to a Redis that lost its data"), activities.RestoreName).Get(ctx, &result.Restored)
+	}
 	repooled := workflow.ExecuteActivity(patrolStep(ctx, "push what the pool may have lost"), activities.RepoolName).Get(ctx, &result.Repooled)
 	var purged error
 	if workflow.GetVersion(ctx, changePurge, workflow.DefaultVersion, 1) >= 1 {
@@ -75,7 +81,7 @@ func Patrol(ctx workflow.Context) (PatrolResult, error) {
 	if workflow.GetVersion(ctx, changeRetime, workflow.DefaultVersion, 1) >= 1 {
 		retimed = workflow.ExecuteActivity(patrolStep(ctx, "set the deadlines by the rules of now"), activities.RetimeName).Get(ctx, &result.Retimed)
 	}
-	return result, errors.Join(shifted, recovered, released, gathered, nudged, compensated, repooled, purged, retimed)
+	return result, errors.Join(shifted, recovered, released, gathered, nudged, compensated, restored, repooled, purged, retimed)
 }
 
 // GatherTotal counts what a round found that no run of its own sees to.

@@ -19,7 +19,7 @@ func TestPatrolTakesEveryStepThoughOneFails(t *testing.T) {
 	suite.SetLogger(slog.New(slog.DiscardHandler))
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env)
-	released, nudged, repooled, purged := 0, 0, 0, 0
+	released, nudged, restored, repooled, purged := 0, 0, 0, 0, 0
 	env.RegisterActivityWithOptions(func(context.Context) (activities.ShiftResult, error) {
 		return activities.ShiftResult{}, nil
 	}, activity.RegisterOptions{Name: activities.ShiftName})
@@ -37,6 +37,10 @@ func TestPatrolTakesEveryStepThoughOneFails(t *testing.T) {
 		nudged++
 		return activities.NudgeResult{Woken: 1}, nil
 	}, activity.RegisterOptions{Name: activities.NudgeName})
+	env.RegisterActivityWithOptions(func(context.Context) (activities.RestoreResult, error) {
+		restored++
+		return activities.RestoreResult{}, nil
+	}, activity.RegisterOptions{Name: activities.RestoreName})
 	env.RegisterActivityWithOptions(func(context.Context) (activities.RepoolResult, error) {
 		repooled++
 		return activities.RepoolResult{}, nil
@@ -49,6 +53,7 @@ func TestPatrolTakesEveryStepThoughOneFails(t *testing.T) {
 	require.ErrorContains(t, env.GetWorkflowError(), "the ledger is away")
 	require.Equal(t, 1, released)
 	require.Equal(t, 1, nudged)
+	require.Equal(t, 1, restored)
 	require.Equal(t, 1, repooled)
 	require.Equal(t, 1, purged)
 }

@@ -15,3 +15,6 @@ func poolKey(bizType, period string) string {
 
 // counterKey is the counter of a biz type of the source REDIS: the last value taken, a string.
 func counterKey(bizType string) string { return "lacuna:{" + bizType + "}:counter" }
+
+// markKey says how far the pools are known to be complete.
+const markKey = "lacuna:mark"
