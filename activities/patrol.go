@@ -25,6 +25,7 @@ const (
 	GatherName  = "Gather"
 	ReleaseName = "Release"
 	RestoreName = "Restore"
+	FinishName  = "Finish"
 )
 
 // Bounds of one round of the patrol. What is left is the next round's.
@@ -62,6 +63,7 @@ type PatrolLedger interface {
 	Outages(ctx context.Context) ([]sequence.Outage, error)
 	EndedIn(ctx context.Context, outage sequence.Outage, state sequence.State, limit int) ([]sequence.Number, error)
 	OutageShifted(ctx context.Context, id int64) error
+	PatrolFinished(ctx context.Context) error
 }
 
 // Runs is what the patrol needs of Temporal.
@@ -119,6 +121,7 @@ func (p *Patrol) Register(r worker.ActivityRegistry) {
 	r.RegisterActivityWithOptions(p.Release, activity.RegisterOptions{Name: ReleaseName})
 	r.RegisterActivityWithOptions(p.Gather, activity.RegisterOptions{Name: GatherName})
 	r.RegisterActivityWithOptions(p.Nudge, activity.RegisterOptions{Name: NudgeName})
+	r.RegisterActivityWithOptions(p.Finish, activity.RegisterOptions{Name: FinishName})
 	r.RegisterActivityWithOptions(p.Restore, activity.RegisterOptions{Name: RestoreName})
 	r.RegisterActivityWithOptions(p.Repool, activity.RegisterOptions{Name: RepoolName})
 	r.RegisterActivityWithOptions(p.Retime, activity.RegisterOptions{Name: RetimeName})
@@ -327,4 +330,9 @@ func (p *Patrol) purge(ctx context.Context, from func(context.Context, int) (int
 		}
 	}
 	return deleted, nil
+}
+
+// Finish notes that a round is over in which no step failed: processes that wait for the patrol see it.
+func (p *Patrol) Finish(ctx context.Context) error {
+	return wrapAway(p.ledger.PatrolFinished(ctx))
 }

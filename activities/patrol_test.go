@@ -48,6 +48,7 @@ type beat struct {
 	clock   time.Time
 	holds   []string
 	away    bool
+	rounds  int    // that were finished
 	mark    string // of the pools
 	free    []sequence.Number
 	flushed bool // once, between the first push and the mark
@@ -216,6 +217,11 @@ func (b *beat) Free(_ context.Context, bizType string, after sequence.Number, un
 	}
 	all := b.free[int(after.ID):]
 	return all[:min(limit, len(all))], nil
+}
+
+func (b *beat) PatrolFinished(context.Context) error {
+	b.rounds++
+	return nil
 }
 
 func (b *beat) LastOutageEnd(context.Context) (time.Time, error) { return b.outage, nil }

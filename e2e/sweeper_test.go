@@ -22,8 +22,8 @@ func TestAReclaimerThatStopsQuietly(t *testing.T) {
 		seqNos = append(seqNos, seqNo)
 	}
 	s.worker.Kill()
-	overdue := func() float64 {
-		m := regexp.MustCompile(`lacuna_oldest_overdue_seconds\{[^}]*state="ALLOCATED"[^}]*\} (\S+)`).FindStringSubmatch(s.scrape(t, s.starter))
+	gauge := func(series string) float64 {
+		m := regexp.MustCompile(series + ` (\S+)`).FindStringSubmatch(s.scrape(t, s.starter))
 		if m == nil {
 			return 0
 		}
@@ -31,9 +31,13 @@ func TestAReclaimerThatStopsQuietly(t *testing.T) {
 		require.NoError(t, err)
 		return age
 	}
+	overdue := func() float64 { return gauge(`lacuna_oldest_overdue_seconds\{[^}]*state="ALLOCATED"[^}]*\}`) }
+	patrol := func() float64 { return gauge(`lacuna_patrol_age_seconds\{[^}]*\}`) }
 	first := 0.0
 	testkit.Eventually(t, func() bool { first = overdue(); return first > 0 }, "nobody notices")
 	testkit.Eventually(t, func() bool { return overdue() > first+1 }, "it does not rise")
+	alone := 0.0
+	testkit.Eventually(t, func() bool { alone = patrol(); return alone > 6 }, "the patrol comes although there is no worker")
 
 	other := s.program(t, "worker")
 	s.restart(t, s.worker)
@@ -42,7 +46,7 @@ func TestAReclaimerThatStopsQuietly(t *testing.T) {
 		n := s.awaitState(t, "DEMO", seqNo, sequence.Replayable)
 		require.Equal(t, int32(1), n.Life)
 	}
-	testkit.Eventually(t, func() bool { return overdue() == 0 }, "it does not fall")
+	testkit.Eventually(t, func() bool { return overdue() == 0 && patrol() < alone }, "they do not fall")
 	pooled := map[string]int{}
 	testkit.Eventually(t, func() bool {
 		entries, err := s.pool.Pop(t.Context(), "DEMO", "", 100)

@@ -42,9 +42,11 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 
 // observe reads the issuer's own counts at every scrape.
 func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
-	var errs [7]error
+	var errs [8]error
 	overdue, err := meter.Float64ObservableGauge(telemetry.MetricOverdue, metric.WithDescription("For how long the number is overdue that is so for longest, by state"))
 	errs[6] = err
+	patrolAge, err := meter.Float64ObservableGauge(telemetry.MetricPatrolAge, metric.WithDescription("How long ago the patrol last finished a round in which no step failed"))
+	errs[7] = err
 	issued, err := meter.Int64ObservableCounter(telemetry.MetricIssued, metric.WithDescription("Numbers handed out, by where they came from"))
 	errs[0] = err
 	held, err := meter.Int64ObservableGauge(telemetry.MetricHeld, metric.WithDescription("Numbers in this process's memory"))
@@ -78,6 +80,9 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 				o.ObserveFloat64(overdue, age.Seconds(), metric.WithAttributes(attribute.String(telemetry.KeyState, state.String())))
 			}
 		}
+		if age := i.overdue.patrol.Load(); age != nil {
+			o.ObserveFloat64(patrolAge, age.Seconds())
+		}
 		o.ObserveInt64(queued, i.records.depth(), queue("records"))
 		o.ObserveInt64(queued, i.starts.Waiting(), queue("starts"))
 		o.ObserveInt64(queued, i.wakes.Waiting(), queue("wakes"))
@@ -87,7 +92,7 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 		o.ObserveInt64(dropped, i.starts.Dropped(), queue("starts"))
 		o.ObserveInt64(dropped, i.wakes.Dropped(), queue("wakes"))
 		return nil
-	}, issued, held, used, queued, dropped, overdue)
+	}, issued, held, used, queued, dropped, overdue, patrolAge)
 	return errors.Join(errs[:]...)
 }
 

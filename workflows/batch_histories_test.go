@@ -38,6 +38,7 @@ func TestHistoriesOfBatches(t *testing.T) {
 	answer(activities.NudgeName, func(context.Context) (activities.NudgeResult, error) {
 		return activities.NudgeResult{Woken: 1, Closed: []activities.Numbers{batch}}, nil
 	})
+	answer(activities.FinishName, func(context.Context) error { return nil })
 	answer(activities.RestoreName, func(context.Context) (activities.RestoreResult, error) {
 		return activities.RestoreResult{Whole: true}, nil
 	})

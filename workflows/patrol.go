@@ -33,6 +33,7 @@ const (
 	changeGather  = "gather"
 	changeRelease = "release"
 	changeRestore = "restore"
+	changeFinish  = "finish"
 )
 
 // patrolStep tries once: the next round is a few seconds away.
@@ -81,7 +82,11 @@ func Patrol(ctx workflow.Context) (PatrolResult, error) {
 	if workflow.GetVersion(ctx, changeRetime, workflow.DefaultVersion, 1) >= 1 {
 		retimed = workflow.ExecuteActivity(patrolStep(ctx, "set the deadlines by the rules of now"), activities.RetimeName).Get(ctx, &result.Retimed)
 	}
-	return result, errors.Join(shifted, recovered, released, gathered, nudged, compensated, restored, repooled, purged, retimed)
+	err := errors.Join(shifted, recovered, released, gathered, nudged, compensated, restored, repooled, purged, retimed)
+	if err == nil && workflow.GetVersion(ctx, changeFinish, workflow.DefaultVersion, 1) >= 1 {
+		err = workflow.ExecuteActivity(patrolStep(ctx, "note that no step failed"), activities.FinishName).Get(ctx, nil)
+	}
+	return result, err
 }
 
 // GatherTotal counts what a round found that no run of its own sees to.

@@ -303,7 +303,10 @@ func TestAnAuditOfAllBizTypesAndPeriods(t *testing.T) {
 	}
 	b.exec(t, `UPDATE t_seq_issue_log SET seq_no = CONCAT('D20200101-', value) WHERE biz_type = 'DAILY'`)
 	// The start was another in the period that is over.
-	_, err = b.ChangeBizType(t.Context(), "DAILY", 1, func(b *sequence.BizType) error { b.Start = 2000; return nil })
+	_, err = b.ChangeBizType(t.Context(), "DAILY", 1, func(b *sequence.BizType) error { b.Start = 10; return nil })
+	require.NoError(t, err)
+	require.Empty(t, b.audit(t, ledger.AuditFilter{}).Findings, "the period began at the old start")
+	_, err = b.ChangeBizType(t.Context(), "DAILY", 2, func(b *sequence.BizType) error { b.Start = 2000; return nil })
 	require.NoError(t, err)
 	_, err = b.Allocate(t.Context(), "DAILY", me, "batch-3", 7)
 	require.NoError(t, err)

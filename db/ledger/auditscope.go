@@ -94,14 +94,15 @@ func scanScope(row row) (s scope, err error) {
 
 const (
 	queryBounds = `SELECT (SELECT start FROM t_seq_biz_type WHERE name = ?), (SELECT value FROM t_seq_cursor WHERE biz_type = ? AND period = ?),
+		(SELECT first_value FROM t_seq_cursor WHERE biz_type = ? AND period = ?),
 		(SELECT MIN(value) FROM t_seq_issue_log FORCE INDEX (uk_value) WHERE biz_type = ? AND period = ?)`
 	querySkips = `SELECT lo, hi, reason FROM t_seq_skip WHERE biz_type = ? AND period = ? AND lo <= hi ORDER BY lo`
 )
 
 // bounds are what the values of a scope begin and end with.
 type bounds struct {
-	start, cursor, lowest sql.NullInt64
-	skips                 []skip
+	start, cursor, firstValue, lowest sql.NullInt64
+	skips                             []skip
 }
 
 // skip is a range of values that no row stands for.
@@ -111,7 +112,8 @@ type skip struct {
 }
 
 func (a *auditor) bounds(s scope) (b bounds, err error) {
-	err = a.conn.QueryRowContext(a.ctx, queryBounds, s.bizType, s.bizType, s.period, s.bizType, s.period).Scan(&b.start, &b.cursor, &b.lowest)
+	err = a.conn.QueryRowContext(a.ctx, queryBounds, s.bizType, s.bizType, s.period, s.bizType, s.period, s.bizType, s.period).
+		Scan(&b.start, &b.cursor, &b.firstValue, &b.lowest)
 	if err != nil {
 		return b, err
 	}
@@ -122,11 +124,14 @@ func (a *auditor) bounds(s scope) (b bounds, err error) {
 	return b, err
 }
 
-// first is where the values begin: at the start, or below it where the start was raised after the
-// period had begun.
+// first is where the values begin: at the start that held when the period began, or, where nobody noted it, at
+// the start of now or below it.
 func (b bounds) first() int64 {
 	first := int64(math.MaxInt64)
-	if b.start.Valid {
+	switch {
+	case b.firstValue.Valid:
+		first = b.firstValue.Int64
+	case b.start.Valid:
 		first = b.start.Int64
 	}
 	if b.lowest.Valid {

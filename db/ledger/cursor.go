@@ -12,7 +12,7 @@ import (
 
 const (
 	lockCursor     = `SELECT value FROM t_seq_cursor WHERE biz_type = ? AND period = ? FOR UPDATE`
-	insertCursor   = `INSERT INTO t_seq_cursor (biz_type, period, value) VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE value = value`
+	insertCursor   = `INSERT INTO t_seq_cursor (biz_type, period, value, first_value) VALUES (?, ?, ?, ?) ON DUPLICATE KEY UPDATE value = value`
 	moveCursor     = `UPDATE t_seq_cursor SET value = ? WHERE biz_type = ? AND period = ? AND value = ?`
 	queryHasCursor = `SELECT EXISTS (SELECT 1 FROM t_seq_cursor WHERE biz_type = ?)`
 	queryPosition  = `SELECT b.source, COALESCE(c.value, b.start - 1) FROM t_seq_biz_type b
@@ -44,7 +44,7 @@ func lockOrMakeCursor(ctx context.Context, tx *sql.Tx, bizType string) (c cursor
 			return c, b, now, fmt.Errorf("lock biz type %s: %w", bizType, err)
 		}
 		c.period = b.Period(now)
-		if _, err = tx.ExecContext(ctx, insertCursor, bizType, c.period, b.Start-1); err != nil {
+		if _, err = tx.ExecContext(ctx, insertCursor, bizType, c.period, b.Start-1, b.Start); err != nil {
 			return c, b, now, fmt.Errorf("make the cursor: %w", err)
 		}
 		err = tx.QueryRowContext(ctx, lockCursor, bizType, c.period).Scan(&c.value)

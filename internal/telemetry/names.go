@@ -16,6 +16,7 @@ const (
 	MetricDropped      = "lacuna_dropped"
 	MetricDeliveries   = "lacuna_temporal_deliveries"
 	MetricOverdue      = "lacuna_oldest_overdue_seconds"
+	MetricPatrolAge    = "lacuna_patrol_age_seconds"
 	MetricAlerts       = "lacuna_alerts"
 )
 
