@@ -27,7 +27,7 @@ type Ledger interface {
 	BizTypes(ctx context.Context) ([]sequence.BizType, error)
 	Now(ctx context.Context) (time.Time, error)
 	OldestOverdue(ctx context.Context) (map[sequence.State]time.Duration, error)
-	PatrolAge(ctx context.Context) (age time.Duration, ok bool, err error)
+	PatrolAge(ctx context.Context) (time.Duration, error)
 	Keyed(ctx context.Context, key sequence.IdempotencyKey) (sequence.KeyedAnswer, error)
 	IssueKeyed(ctx context.Context, issues []sequence.KeyedIssue) ([]sequence.KeyedResult, error)
 	BatchesHeldBy(ctx context.Context, issuer string) (map[string]int, error)

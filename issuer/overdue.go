@@ -15,7 +15,7 @@ const longOverdue = time.Minute
 // overdue is what a process sees of the patrol's work from outside: it also tells when the workers are gone.
 type overdue struct {
 	oldest atomic.Pointer[map[sequence.State]time.Duration]
-	patrol atomic.Pointer[time.Duration] // since its last round; nil before the first
+	patrol atomic.Pointer[time.Duration] // since its last round
 	said   atomic.Bool
 }
 
@@ -28,14 +28,12 @@ func (i *Issuer) lookForOverdue(ctx context.Context) {
 		return
 	}
 	i.overdue.oldest.Store(&oldest)
-	age, ok, err := i.ledger.PatrolAge(ctx)
+	age, err := i.ledger.PatrolAge(ctx)
 	if err != nil {
 		i.log.DebugContext(ctx, "nobody knows when the patrol last came", "error", err)
 		return
 	}
-	if ok {
-		i.overdue.patrol.Store(&age)
-	}
+	i.overdue.patrol.Store(&age)
 	worst := max(oldest[sequence.Allocated], oldest[sequence.Abandoned], oldest[sequence.Replayable], age)
 	switch {
 	case worst > longOverdue && i.overdue.said.CompareAndSwap(false, true):
