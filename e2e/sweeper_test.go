@@ -23,7 +23,7 @@ func TestAReclaimerThatStopsQuietly(t *testing.T) {
 	}
 	s.worker.Kill()
 	gauge := func(series string) float64 {
-		m := regexp.MustCompile(series + ` (\S+)`).FindStringSubmatch(s.scrape(t, s.starter))
+		m := regexp.MustCompile(`(?m)^` + series + ` (\S+)`).FindStringSubmatch(s.scrape(t, s.starter))
 		if m == nil {
 			return 0
 		}
@@ -32,7 +32,7 @@ func TestAReclaimerThatStopsQuietly(t *testing.T) {
 		return age
 	}
 	overdue := func() float64 { return gauge(`lacuna_oldest_overdue_seconds\{[^}]*state="ALLOCATED"[^}]*\}`) }
-	patrol := func() float64 { return gauge(`lacuna_patrol_age_seconds\{[^}]*\}`) }
+	patrol := func() float64 { return gauge("lacuna_patrol_age_seconds") }
 	first := 0.0
 	testkit.Eventually(t, func() bool { first = overdue(); return first > 0 }, "nobody notices")
 	testkit.Eventually(t, func() bool { return overdue() > first+1 }, "it does not rise")
