@@ -235,8 +235,8 @@ func (s *stack) count(t *testing.T, where string) (n int) {
 	return n
 }
 
-// closure checks invariants 1 and 4 on the ledger: one row for every value up to the cursor, and
-// no life begun before the window of the one before was over.
+// closure checks invariants 1 and 4 on the ledger: one row for every value up to the cursor, an audit that finds
+// nothing, and no life begun before the window of the one before was over.
 func (s *stack) closure(t *testing.T) {
 	t.Helper()
 	rows, err := s.ledger.DB().QueryContext(t.Context(), `SELECT c.biz_type, c.value, COUNT(n.id), COALESCE(MIN(n.value), 1), COALESCE(MAX(n.value), 0)
@@ -252,6 +252,9 @@ func (s *stack) closure(t *testing.T) {
 		require.Equal(t, cursor, highest, bizType)
 	}
 	require.NoError(t, rows.Err())
+	audit, err := s.ledger.Audit(t.Context(), ledger.AuditFilter{}, 0)
+	require.NoError(t, err)
+	require.Empty(t, audit.Findings)
 	var early int
 	require.NoError(t, s.ledger.DB().QueryRowContext(t.Context(), `SELECT COUNT(*) FROM t_seq_life l JOIN t_seq_issue_log n
 		ON n.biz_type = l.biz_type AND n.seq_no = l.seq_no AND n.life = l.life + 1
