@@ -3027,7 +3027,10 @@ func (x *WindowChoice) GetHeld() float64 {
 type CheckPoolRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty for all.
-	BizType       string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	BizType string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// Compare the open runs with the ledger, too. That takes a call to Temporal for every thousand runs, and one for
+	// every number that has none.
+	Runs          bool `protobuf:"varint,2,opt,name=runs,proto3" json:"runs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3069,6 +3072,13 @@ func (x *CheckPoolRequest) GetBizType() string {
 	return ""
 }
 
+func (x *CheckPoolRequest) GetRuns() bool {
+	if x != nil {
+		return x.Runs
+	}
+	return false
+}
+
 type CheckPoolResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The biz types that were asked for, by their names.
@@ -3076,7 +3086,9 @@ type CheckPoolResponse struct {
 	// Redis's maxmemory-policy; empty where it does not say.
 	MaxmemoryPolicy string `protobuf:"bytes,2,opt,name=maxmemory_policy,json=maxmemoryPolicy,proto3" json:"maxmemory_policy,omitempty"`
 	// What a person should change in Redis; empty where that is nothing.
-	Warning       string `protobuf:"bytes,3,opt,name=warning,proto3" json:"warning,omitempty"`
+	Warning string `protobuf:"bytes,3,opt,name=warning,proto3" json:"warning,omitempty"`
+	// The same biz types, where the runs were asked for.
+	Runs          []*RunDrift `protobuf:"bytes,4,rep,name=runs,proto3" json:"runs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3132,6 +3144,93 @@ func (x *CheckPoolResponse) GetWarning() string {
 	return ""
 }
 
+func (x *CheckPoolResponse) GetRuns() []*RunDrift {
+	if x != nil {
+		return x.Runs
+	}
+	return nil
+}
+
+// RunDrift is how the open runs of one biz type differ from the ledger.
+type RunDrift struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// The numbers that wait and have a run of their own, and the open runs, at about the time of the look.
+	Tracked int64 `protobuf:"varint,2,opt,name=tracked,proto3" json:"tracked,omitempty"`
+	Open    int64 `protobuf:"varint,3,opt,name=open,proto3" json:"open,omitempty"`
+	// Numbers whose run has closed or is not there: the patrol sees to them once they are overdue.
+	Missing *PoolDifference `protobuf:"bytes,4,opt,name=missing,proto3" json:"missing,omitempty"`
+	// Runs whose number has been settled or has gone on: they end by themselves.
+	Settled       *PoolDifference `protobuf:"bytes,5,opt,name=settled,proto3" json:"settled,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunDrift) Reset() {
+	*x = RunDrift{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunDrift) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunDrift) ProtoMessage() {}
+
+func (x *RunDrift) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunDrift.ProtoReflect.Descriptor instead.
+func (*RunDrift) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *RunDrift) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *RunDrift) GetTracked() int64 {
+	if x != nil {
+		return x.Tracked
+	}
+	return 0
+}
+
+func (x *RunDrift) GetOpen() int64 {
+	if x != nil {
+		return x.Open
+	}
+	return 0
+}
+
+func (x *RunDrift) GetMissing() *PoolDifference {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+func (x *RunDrift) GetSettled() *PoolDifference {
+	if x != nil {
+		return x.Settled
+	}
+	return nil
+}
+
 // PoolDrift is how the pool of one biz type differs from the ledger.
 type PoolDrift struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -3153,7 +3252,7 @@ type PoolDrift struct {
 
 func (x *PoolDrift) Reset() {
 	*x = PoolDrift{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[34]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3165,7 +3264,7 @@ func (x *PoolDrift) String() string {
 func (*PoolDrift) ProtoMessage() {}
 
 func (x *PoolDrift) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[34]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3178,7 +3277,7 @@ func (x *PoolDrift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolDrift.ProtoReflect.Descriptor instead.
 func (*PoolDrift) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{34}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *PoolDrift) GetBizType() string {
@@ -3242,7 +3341,7 @@ type PoolDifference struct {
 
 func (x *PoolDifference) Reset() {
 	*x = PoolDifference{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[35]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3254,7 +3353,7 @@ func (x *PoolDifference) String() string {
 func (*PoolDifference) ProtoMessage() {}
 
 func (x *PoolDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[35]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3267,7 +3366,7 @@ func (x *PoolDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolDifference.ProtoReflect.Descriptor instead.
 func (*PoolDifference) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{35}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PoolDifference) GetCount() int64 {
@@ -3300,7 +3399,7 @@ type RebuildPoolRequest struct {
 
 func (x *RebuildPoolRequest) Reset() {
 	*x = RebuildPoolRequest{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[36]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3312,7 +3411,7 @@ func (x *RebuildPoolRequest) String() string {
 func (*RebuildPoolRequest) ProtoMessage() {}
 
 func (x *RebuildPoolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[36]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3325,7 +3424,7 @@ func (x *RebuildPoolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildPoolRequest.ProtoReflect.Descriptor instead.
 func (*RebuildPoolRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{36}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RebuildPoolRequest) GetBizType() string {
@@ -3372,7 +3471,7 @@ type RebuildPoolResponse struct {
 
 func (x *RebuildPoolResponse) Reset() {
 	*x = RebuildPoolResponse{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[37]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3384,7 +3483,7 @@ func (x *RebuildPoolResponse) String() string {
 func (*RebuildPoolResponse) ProtoMessage() {}
 
 func (x *RebuildPoolResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[37]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3397,7 +3496,7 @@ func (x *RebuildPoolResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildPoolResponse.ProtoReflect.Descriptor instead.
 func (*RebuildPoolResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{37}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RebuildPoolResponse) GetPools() []*PoolDrift {
@@ -3658,13 +3757,21 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x06window\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06window\x12\x1d\n" +
 	"\n" +
 	"late_after\x18\x02 \x01(\x03R\tlateAfter\x12\x12\n" +
-	"\x04held\x18\x03 \x01(\x01R\x04held\"-\n" +
+	"\x04held\x18\x03 \x01(\x01R\x04held\"A\n" +
 	"\x10CheckPoolRequest\x12\x19\n" +
-	"\bbiz_type\x18\x01 \x01(\tR\abizType\"\x84\x01\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x12\n" +
+	"\x04runs\x18\x02 \x01(\bR\x04runs\"\xad\x01\n" +
 	"\x11CheckPoolResponse\x12*\n" +
 	"\x05pools\x18\x01 \x03(\v2\x14.lacuna.v1.PoolDriftR\x05pools\x12)\n" +
 	"\x10maxmemory_policy\x18\x02 \x01(\tR\x0fmaxmemoryPolicy\x12\x18\n" +
-	"\awarning\x18\x03 \x01(\tR\awarning\"\xbe\x02\n" +
+	"\awarning\x18\x03 \x01(\tR\awarning\x12'\n" +
+	"\x04runs\x18\x04 \x03(\v2\x13.lacuna.v1.RunDriftR\x04runs\"\xbd\x01\n" +
+	"\bRunDrift\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x18\n" +
+	"\atracked\x18\x02 \x01(\x03R\atracked\x12\x12\n" +
+	"\x04open\x18\x03 \x01(\x03R\x04open\x123\n" +
+	"\amissing\x18\x04 \x01(\v2\x19.lacuna.v1.PoolDifferenceR\amissing\x123\n" +
+	"\asettled\x18\x05 \x01(\v2\x19.lacuna.v1.PoolDifferenceR\asettled\"\xbe\x02\n" +
 	"\tPoolDrift\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x1b\n" +
 	"\tin_ledger\x18\x02 \x01(\x03R\binLedger\x12\x19\n" +
@@ -3759,7 +3866,7 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -3802,29 +3909,30 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(*WindowChoice)(nil),                // 38: lacuna.v1.WindowChoice
 	(*CheckPoolRequest)(nil),            // 39: lacuna.v1.CheckPoolRequest
 	(*CheckPoolResponse)(nil),           // 40: lacuna.v1.CheckPoolResponse
-	(*PoolDrift)(nil),                   // 41: lacuna.v1.PoolDrift
-	(*PoolDifference)(nil),              // 42: lacuna.v1.PoolDifference
-	(*RebuildPoolRequest)(nil),          // 43: lacuna.v1.RebuildPoolRequest
-	(*RebuildPoolResponse)(nil),         // 44: lacuna.v1.RebuildPoolResponse
-	(*durationpb.Duration)(nil),         // 45: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 46: google.protobuf.Timestamp
-	(State)(0),                          // 47: lacuna.v1.State
+	(*RunDrift)(nil),                    // 41: lacuna.v1.RunDrift
+	(*PoolDrift)(nil),                   // 42: lacuna.v1.PoolDrift
+	(*PoolDifference)(nil),              // 43: lacuna.v1.PoolDifference
+	(*RebuildPoolRequest)(nil),          // 44: lacuna.v1.RebuildPoolRequest
+	(*RebuildPoolResponse)(nil),         // 45: lacuna.v1.RebuildPoolResponse
+	(*durationpb.Duration)(nil),         // 46: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 47: google.protobuf.Timestamp
+	(State)(0),                          // 48: lacuna.v1.State
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	45, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	45, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	46, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	46, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	2,  // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	3,  // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	4,  // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	45, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	46, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	1,  // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
 	8,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	45, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	46, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,  // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	45, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	46, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
 	9,  // 11: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
 	10, // 12: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	45, // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	46, // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
 	7,  // 14: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
 	7,  // 15: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
 	7,  // 16: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
@@ -3835,71 +3943,74 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	20, // 21: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
 	5,  // 22: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
 	5,  // 23: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	46, // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	47, // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	47, // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	48, // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
 	17, // 26: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	17, // 27: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	28, // 28: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	47, // 29: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	46, // 30: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	46, // 31: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	46, // 32: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	48, // 29: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	47, // 30: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	47, // 31: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	47, // 32: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
 	31, // 33: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
 	33, // 34: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
 	34, // 35: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
 	32, // 36: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
 	6,  // 37: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	47, // 38: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	46, // 39: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	45, // 40: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	46, // 41: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	46, // 42: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	45, // 43: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	45, // 44: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	48, // 38: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	47, // 39: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	46, // 40: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	47, // 41: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	47, // 42: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	46, // 43: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	46, // 44: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
 	37, // 45: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
 	37, // 46: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
 	37, // 47: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
 	38, // 48: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	45, // 49: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	45, // 50: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
-	45, // 51: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	45, // 52: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	45, // 53: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	45, // 54: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	45, // 55: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
-	41, // 56: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	42, // 57: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
-	42, // 58: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
-	42, // 59: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
-	42, // 60: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
-	41, // 61: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	11, // 62: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	13, // 63: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	15, // 64: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	18, // 65: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	22, // 66: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	24, // 67: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	26, // 68: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	29, // 69: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	35, // 70: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	39, // 71: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
-	43, // 72: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
-	12, // 73: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	14, // 74: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	16, // 75: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	19, // 76: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	23, // 77: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	25, // 78: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	27, // 79: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	30, // 80: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	36, // 81: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	40, // 82: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
-	44, // 83: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
-	73, // [73:84] is the sub-list for method output_type
-	62, // [62:73] is the sub-list for method input_type
-	62, // [62:62] is the sub-list for extension type_name
-	62, // [62:62] is the sub-list for extension extendee
-	0,  // [0:62] is the sub-list for field type_name
+	46, // 49: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	46, // 50: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	46, // 51: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	46, // 52: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	46, // 53: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	46, // 54: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	46, // 55: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	42, // 56: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	41, // 57: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
+	43, // 58: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
+	43, // 59: lacuna.v1.RunDrift.settled:type_name -> lacuna.v1.PoolDifference
+	43, // 60: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
+	43, // 61: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
+	43, // 62: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
+	43, // 63: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
+	42, // 64: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	11, // 65: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	13, // 66: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	15, // 67: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	18, // 68: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	22, // 69: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	24, // 70: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	26, // 71: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	29, // 72: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	35, // 73: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	39, // 74: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	44, // 75: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	12, // 76: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	14, // 77: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	16, // 78: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	19, // 79: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	23, // 80: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	25, // 81: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	27, // 82: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	30, // 83: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	36, // 84: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	40, // 85: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	45, // 86: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	76, // [76:87] is the sub-list for method output_type
+	65, // [65:76] is the sub-list for method input_type
+	65, // [65:65] is the sub-list for extension type_name
+	65, // [65:65] is the sub-list for extension extendee
+	0,  // [0:65] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -3922,7 +4033,7 @@ func file_lacuna_v1_operator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   38,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
