@@ -1,7 +1,6 @@
 package access
 
 import (
-	"cmp"
 	"fmt"
 	"sync"
 	"time"
@@ -31,8 +30,8 @@ type Excess struct {
 }
 
 func newMeter(t *Token) *meter {
-	calls := cmp.Or(t.Rate, DefaultRate)
-	return &meter{calls: rate.NewLimiter(rate.Limit(calls), calls), budget: cmp.Or(t.AbandonBudget, DefaultAbandonBudget)}
+	calls := t.EffectiveRate()
+	return &meter{calls: rate.NewLimiter(rate.Limit(calls), calls), budget: t.EffectiveBudget()}
 }
 
 // Call counts a call. Over the rate it is a sequence.BusyError with the time to wait.

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -116,6 +117,12 @@ func (t Token) validateBizTypes() error {
 	}
 	return nil
 }
+
+// EffectiveRate is how many calls a second one process takes.
+func (t *Token) EffectiveRate() int { return cmp.Or(t.Rate, DefaultRate) }
+
+// EffectiveBudget is how many numbers it may abandon a minute before people are told.
+func (t *Token) EffectiveBudget() int64 { return cmp.Or(t.AbandonBudget, DefaultAbandonBudget) }
 
 // Bound reports whether the token is held to the biz types that it names.
 func (t *Token) Bound() bool { return t.Role == RoleCaller && !slices.Contains(t.BizTypes, AnyBizType) }

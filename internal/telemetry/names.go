@@ -17,6 +17,7 @@ const (
 	MetricDeliveries   = "lacuna_temporal_deliveries"
 	MetricOverdue      = "lacuna_oldest_overdue_seconds"
 	MetricAlerts       = "lacuna_alerts"
+	MetricRefused      = "lacuna_refused"
 )
 
 // Attribute keys of metrics, spans and log lines. Numbers and tickets stand in spans and logs only.
