@@ -35,13 +35,8 @@ func (s *operatorService) CheckPool(ctx context.Context, r *connect.Request[lacu
 func (s *operatorService) RebuildPool(ctx context.Context, r *connect.Request[lacunav1.RebuildPoolRequest]) (*connect.Response[lacunav1.RebuildPoolResponse], error) {
 	m := r.Msg
 	limit, limitErr := oneTo("limit", m.GetLimit(), maxRebuild, maxRebuild)
-	if err := errors.Join(validPool(m.GetBizType()), limitErr); err != nil {
+	if err := errors.Join(validPool(m.GetBizType()), limitErr, validNote(m.GetActor())); err != nil {
 		return nil, apiError(err)
-	}
-	if m.GetActor() != "" {
-		if err := sequence.ValidateActor(m.GetActor()); err != nil {
-			return nil, apiError(err)
-		}
 	}
 	actor := callerName(ctx)
 	ctx, cancel := s.untilStopped(ctx)
