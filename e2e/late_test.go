@@ -17,6 +17,7 @@ import (
 
 	"github.com/lacuna-seq/lacuna/db/ledger"
 	"github.com/lacuna-seq/lacuna/db/migrations"
+	"github.com/lacuna-seq/lacuna/internal/access"
 	"github.com/lacuna-seq/lacuna/internal/testkit"
 	"github.com/lacuna-seq/lacuna/sequence"
 	"github.com/lacuna-seq/lacuna/workflows"
@@ -29,12 +30,13 @@ func TestServersThatComeLate(t *testing.T) {
 	dir, err := programs()
 	require.NoError(t, err)
 	mariadb, redis, temporal := testkit.OwnMariaDB(t), testkit.OwnRedis(t), testkit.OwnTemporal(t)
-	s := &stack{dir: dir, dsn: mariadb.DSN("lacuna"), redisURL: redis.URL(0), temporal: temporal, env: []string{"TEMPORAL_NAMESPACE=late"}}
+	s := &stack{dir: dir, dsn: mariadb.DSN("lacuna"), redisURL: redis.URL(0), temporal: temporal, http: http.DefaultClient, env: []string{"TEMPORAL_NAMESPACE=late"}}
 	s.ledger, err = ledger.Open(s.dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.ledger.Close() })
 	_, err = migrations.Up(t.Context(), s.ledger.DB())
 	require.NoError(t, err)
+	s.token = s.newToken(t, access.Token{Name: storyteller, Role: access.RoleAdmin})
 	s.bizType(t, "DEMO", "D-{seq:6}", confirmTimeout, safetyWindow)
 
 	type server interface {
