@@ -1,5 +1,5 @@
 // Command lacuna is the operators' command line: each command is a file of this folder. What asks a
-// running system goes through the starter's API; migrate works on the ledger itself.
+// running system goes through the starter's API; migrate and import work on the ledger itself.
 package main
 
 import (
@@ -43,6 +43,7 @@ func exitCode(err error) int {
 // commands is the command line. Each command has a Run method, which kong gives what it asks for.
 type commands struct {
 	Audit   auditCommand    `cmd:"" help:"Say where every number is, and whether all adds up. Exit code 2 where it does not."`
+	Import  importCommand   `cmd:"" help:"Take the numbers of another system into the ledger."`
 	Migrate migrateCommands `cmd:"" help:"Bring the ledger's tables up to date."`
 	Window  windowCommand   `cmd:"" help:"Weigh safety windows by the confirms that came late."`
 	Pool    poolCommands    `cmd:"" help:"Compare the pool in Redis with the ledger, and bring it back."`

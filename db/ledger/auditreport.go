@@ -69,7 +69,7 @@ func (a *auditor) report(s scope) (AuditReport, error) {
 		a.find(FindingCursorBelowStart, s, r.Cursor, b.first()-1, fmt.Sprintf("the cursor is at %d, the values begin at %d: the cursor went back, or was never set; issue nothing before it is raised", r.Cursor, b.first()))
 	}
 	r.To = max(r.To, a.filter.to(r.Cursor))
-	w := walk{auditor: a, scope: s, report: &r, reasons: map[string]int64{}}
+	w := walk{auditor: a, scope: s, report: &r, reasons: map[string]int64{}, importing: b.importing}
 	for _, part := range b.stretches(r.From, r.To) {
 		if err := w.stretch(part); err != nil {
 			return r, err

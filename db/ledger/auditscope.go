@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/lacuna-seq/lacuna/sequence"
 )
@@ -96,13 +97,32 @@ const (
 	queryBounds = `SELECT (SELECT start FROM t_seq_biz_type WHERE name = ?), (SELECT value FROM t_seq_cursor WHERE biz_type = ? AND period = ?),
 		(SELECT first_value FROM t_seq_cursor WHERE biz_type = ? AND period = ?),
 		(SELECT MIN(value) FROM t_seq_issue_log FORCE INDEX (uk_value) WHERE biz_type = ? AND period = ?)`
-	querySkips = `SELECT lo, hi, reason FROM t_seq_skip WHERE biz_type = ? AND period = ? AND lo <= hi ORDER BY lo`
+	querySkips   = `SELECT lo, hi, reason FROM t_seq_skip WHERE biz_type = ? AND period = ? AND lo <= hi ORDER BY lo`
+	queryRunning = `SELECT r.lo, r.hi, i.source, i.position, i.numbers, i.changed_time FROM t_seq_import i JOIN t_seq_import_range r ON r.batch_id = i.batch_id
+		WHERE i.biz_type = ? AND i.state = 'RUNNING' AND r.period = ? ORDER BY r.lo`
 )
 
 // bounds are what the values of a scope begin and end with.
 type bounds struct {
 	start, cursor, firstValue, lowest sql.NullInt64
 	skips                             []skip
+	importing                         []importing
+}
+
+// importing is a range that an import which is under way brings numbers of.
+type importing struct {
+	span
+	words string
+}
+
+func scanImporting(row row) (i importing, err error) {
+	var source string
+	var position, numbers int64
+	var changed time.Time
+	err = row.Scan(&i.lo, &i.hi, &source, &position, &numbers, &changed)
+	i.words = fmt.Sprintf("no row yet: the import of %s is under way, at %d of %d numbers since %s; let it end, or begin it again to go on",
+		source, position, numbers, changed.Format(time.RFC3339))
+	return i, err
 }
 
 // skip is a range of values that no row stands for.
@@ -121,6 +141,10 @@ func (a *auditor) bounds(s scope) (b bounds, err error) {
 		err = row.Scan(&k.lo, &k.hi, &k.reason)
 		return k, err
 	}, querySkips, s.bizType, s.period)
+	if err != nil {
+		return b, err
+	}
+	b.importing, err = query(a, scanImporting, queryRunning, s.bizType, s.period)
 	return b, err
 }
 
@@ -163,13 +187,18 @@ type stretch struct {
 // stretches cuts lo to hi where skips begin and end.
 func (b bounds) stretches(lo, hi int64) []stretch {
 	var all []stretch
+	ahead := b.skips // without those at the front that end before lo
 	for lo <= hi {
 		s := stretch{lo: lo, hi: hi}
-		for _, k := range b.skips {
-			switch {
-			case k.lo > lo:
+		for len(ahead) > 0 && ahead[0].hi < lo {
+			ahead = ahead[1:]
+		}
+		for _, k := range ahead {
+			if k.lo > lo {
 				s.hi = min(s.hi, k.lo-1)
-			case k.hi >= lo:
+				break
+			}
+			if k.hi >= lo {
 				s.skips, s.hi = append(s.skips, k), min(s.hi, k.hi)
 			}
 		}

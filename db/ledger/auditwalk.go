@@ -53,9 +53,10 @@ var rowChecks = []rowCheck{
 // walk goes through the rows of a scope in the order of their values.
 type walk struct {
 	*auditor
-	scope   scope
-	report  *AuditReport
-	reasons map[string]int64
+	scope     scope
+	report    *AuditReport
+	reasons   map[string]int64
+	importing []importing
 }
 
 // chunk is the values from lo to hi and what rows there are of them, at most auditChunk.
@@ -210,7 +211,7 @@ func (w walk) holes(c chunk) error {
 	hole := func(lo, hi int64) {
 		if lo <= hi {
 			w.report.Unaccounted += hi - lo + 1
-			w.find(FindingUnaccounted, w.scope, lo, hi, "no row and no declared skip: nobody can say where they are; restore the rows from a backup, or declare a skip")
+			w.unaccounted(span{lo, hi})
 		}
 	}
 	next := c.lo
@@ -222,6 +223,20 @@ func (w walk) holes(c chunk) error {
 		hole(next, c.hi)
 	}
 	return err
+}
+
+// unaccounted finds values that have no row, of an import that is under way or for no reason.
+func (w walk) unaccounted(s span) {
+	var spans []span
+	for _, i := range w.importing {
+		if lo, hi := max(s.lo, i.lo), min(s.hi, i.hi); lo <= hi {
+			w.find(FindingUnaccounted, w.scope, lo, hi, i.words)
+			spans = append(spans, span{lo, hi})
+		}
+	}
+	for _, left := range without([]span{s}, spans) {
+		w.find(FindingUnaccounted, w.scope, left.lo, left.hi, "no row and no declared skip: nobody can say where they are; restore the rows from a backup, or declare a skip")
+	}
 }
 
 // details reads what the counts do not tell.
