@@ -558,7 +558,10 @@ type BizType struct {
 	// Which numbers have a run of their own in Temporal. TRACK_EVERY. Numbers keep the run that they have.
 	Track *Track `protobuf:"varint,20,opt,name=track,proto3,enum=lacuna.v1.Track,oneof" json:"track,omitempty"`
 	// When a number that is not settled gets a run under TRACK_UNSETTLED, 100 ms to 1 h. 5 s.
-	TrackAfter    *durationpb.Duration `protobuf:"bytes,21,opt,name=track_after,json=trackAfter,proto3" json:"track_after,omitempty"`
+	TrackAfter *durationpb.Duration `protobuf:"bytes,21,opt,name=track_after,json=trackAfter,proto3" json:"track_after,omitempty"`
+	// How long after their seal numbers stay among those in use before they are archived, 1 s to 100 years; 0
+	// means for good. 0. Archived numbers are read and confirmed like others.
+	ArchiveAfter  *durationpb.Duration `protobuf:"bytes,22,opt,name=archive_after,json=archiveAfter,proto3" json:"archive_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -736,6 +739,13 @@ func (x *BizType) GetTrack() Track {
 func (x *BizType) GetTrackAfter() *durationpb.Duration {
 	if x != nil {
 		return x.TrackAfter
+	}
+	return nil
+}
+
+func (x *BizType) GetArchiveAfter() *durationpb.Duration {
+	if x != nil {
+		return x.ArchiveAfter
 	}
 	return nil
 }
@@ -4031,7 +4041,7 @@ var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\n" +
-	"\x18lacuna/v1/operator.proto\x12\tlacuna.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18lacuna/v1/sequence.proto\"\xf2\b\n" +
+	"\x18lacuna/v1/operator.proto\x12\tlacuna.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18lacuna/v1/sequence.proto\"\xb2\t\n" +
 	"\aBizType\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\x06format\x18\x02 \x01(\tH\x00R\x06format\x88\x01\x01\x12\x1e\n" +
@@ -4059,7 +4069,8 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x0edirect_signals\x18\x13 \x01(\bH\fR\rdirectSignals\x88\x01\x01\x12+\n" +
 	"\x05track\x18\x14 \x01(\x0e2\x10.lacuna.v1.TrackH\rR\x05track\x88\x01\x01\x12:\n" +
 	"\vtrack_after\x18\x15 \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"trackAfterB\t\n" +
+	"trackAfter\x12>\n" +
+	"\rarchive_after\x18\x16 \x01(\v2\x19.google.protobuf.DurationR\farchiveAfterB\t\n" +
 	"\a_formatB\v\n" +
 	"\t_step_minB\v\n" +
 	"\t_step_maxB\x0e\n" +
@@ -4482,103 +4493,104 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	54, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,  // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
 	54, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
-	10, // 11: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
-	11, // 12: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	54, // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
-	8,  // 14: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
-	8,  // 15: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	8,  // 16: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	8,  // 17: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
-	5,  // 18: lacuna.v1.DeadLetterFilter.cause:type_name -> lacuna.v1.DeadCause
-	18, // 19: lacuna.v1.ListDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	22, // 20: lacuna.v1.ListDeadLettersResponse.dead_letters:type_name -> lacuna.v1.DeadLetter
-	21, // 21: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
-	5,  // 22: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
-	5,  // 23: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	55, // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	56, // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
-	18, // 26: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	18, // 27: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	29, // 28: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	56, // 29: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	55, // 30: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	55, // 31: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	55, // 32: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
-	32, // 33: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
-	34, // 34: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
-	35, // 35: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
-	33, // 36: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
-	6,  // 37: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	56, // 38: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	55, // 39: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	54, // 40: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	55, // 41: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	55, // 42: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	54, // 43: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	54, // 44: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
-	38, // 45: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
-	38, // 46: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
-	38, // 47: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
-	39, // 48: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	54, // 49: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	54, // 50: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
-	54, // 51: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	54, // 52: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	54, // 53: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	54, // 54: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	54, // 55: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
-	43, // 56: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	42, // 57: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
-	44, // 58: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
-	44, // 59: lacuna.v1.RunDrift.settled:type_name -> lacuna.v1.PoolDifference
-	44, // 60: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
-	44, // 61: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
-	44, // 62: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
-	44, // 63: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
-	43, // 64: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	7,  // 65: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
-	55, // 66: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
-	55, // 67: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
-	55, // 68: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
-	55, // 69: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
-	7,  // 70: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
-	54, // 71: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
-	47, // 72: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
-	47, // 73: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
-	47, // 74: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
-	12, // 75: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	14, // 76: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	16, // 77: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	19, // 78: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	23, // 79: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	25, // 80: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	27, // 81: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	30, // 82: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	36, // 83: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	40, // 84: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
-	45, // 85: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
-	48, // 86: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
-	50, // 87: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
-	52, // 88: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
-	13, // 89: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	15, // 90: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	17, // 91: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	20, // 92: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	24, // 93: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	26, // 94: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	28, // 95: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	31, // 96: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	37, // 97: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	41, // 98: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
-	46, // 99: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
-	49, // 100: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
-	51, // 101: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
-	53, // 102: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
-	89, // [89:103] is the sub-list for method output_type
-	75, // [75:89] is the sub-list for method input_type
-	75, // [75:75] is the sub-list for extension type_name
-	75, // [75:75] is the sub-list for extension extendee
-	0,  // [0:75] is the sub-list for field type_name
+	54, // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
+	10, // 12: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
+	11, // 13: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
+	54, // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	8,  // 15: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
+	8,  // 16: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	8,  // 17: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	8,  // 18: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
+	5,  // 19: lacuna.v1.DeadLetterFilter.cause:type_name -> lacuna.v1.DeadCause
+	18, // 20: lacuna.v1.ListDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	22, // 21: lacuna.v1.ListDeadLettersResponse.dead_letters:type_name -> lacuna.v1.DeadLetter
+	21, // 22: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
+	5,  // 23: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
+	5,  // 24: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
+	55, // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	56, // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	18, // 27: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	18, // 28: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	29, // 29: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
+	56, // 30: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	55, // 31: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	55, // 32: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	55, // 33: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	32, // 34: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
+	34, // 35: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
+	35, // 36: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
+	33, // 37: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
+	6,  // 38: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
+	56, // 39: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	55, // 40: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	54, // 41: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	55, // 42: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	55, // 43: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	54, // 44: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	54, // 45: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	38, // 46: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
+	38, // 47: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
+	38, // 48: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
+	39, // 49: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
+	54, // 50: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	54, // 51: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	54, // 52: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	54, // 53: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	54, // 54: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	54, // 55: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	54, // 56: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	43, // 57: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	42, // 58: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
+	44, // 59: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
+	44, // 60: lacuna.v1.RunDrift.settled:type_name -> lacuna.v1.PoolDifference
+	44, // 61: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
+	44, // 62: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
+	44, // 63: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
+	44, // 64: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
+	43, // 65: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	7,  // 66: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
+	55, // 67: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
+	55, // 68: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	55, // 69: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
+	55, // 70: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
+	7,  // 71: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
+	54, // 72: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
+	47, // 73: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
+	47, // 74: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
+	47, // 75: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
+	12, // 76: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	14, // 77: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	16, // 78: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	19, // 79: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	23, // 80: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	25, // 81: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	27, // 82: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	30, // 83: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	36, // 84: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	40, // 85: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	45, // 86: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	48, // 87: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
+	50, // 88: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
+	52, // 89: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
+	13, // 90: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	15, // 91: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	17, // 92: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	20, // 93: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	24, // 94: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	26, // 95: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	28, // 96: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	31, // 97: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	37, // 98: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	41, // 99: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	46, // 100: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	49, // 101: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
+	51, // 102: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
+	53, // 103: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
+	90, // [90:104] is the sub-list for method output_type
+	76, // [76:90] is the sub-list for method input_type
+	76, // [76:76] is the sub-list for extension type_name
+	76, // [76:76] is the sub-list for extension extendee
+	0,  // [0:76] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
