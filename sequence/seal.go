@@ -18,6 +18,17 @@ const SealBlock = 10_000
 // had begun before the end has long been committed by then.
 const SealPause = time.Hour
 
+// Block is a range of values of one biz type and period that is sealed as one.
+type Block struct {
+	BizType, Period string
+	Lo, Hi          int64
+}
+
+// String names the block in errors, e.g. "1 to 10000 of ORDER".
+func (b Block) String() string {
+	return strings.TrimSuffix(fmt.Sprintf("%d to %d of %s %s", b.Lo, b.Hi, b.BizType, b.Period), " ")
+}
+
 // SealKind is what an entry of a chain of seals says.
 type SealKind string
 

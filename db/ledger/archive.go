@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/lacuna-seq/lacuna/sequence"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 
 // sealedBlock is a block and the number of its seal.
 type sealedBlock struct {
-	Block
+	sequence.Block
 	number int64
 }
 

@@ -19,16 +19,16 @@ const (
 	queryNotFinal  = `SELECT n.value` + fromRange + ` AND n.status NOT IN (2, 7) ORDER BY n.value LIMIT 1`
 	lockBlock      = `SELECT n.value, n.seq_no, n.status, n.life` + fromRange + ` ORDER BY n.value FOR UPDATE`
 	querySkipsIn   = `SELECT lo, hi, reason FROM t_seq_skip WHERE biz_type = ? AND period = ? AND lo <= ? AND hi >= ? AND lo <= hi ORDER BY lo`
-	waitFor        = `UPDATE t_seq_seal_open SET look_time = UTC_TIMESTAMP(6) + INTERVAL 30 SECOND, waits_for = ? WHERE biz_type = ? AND period = ? AND lo = ?`
+	waitFor        = `UPDATE t_seq_seal_open SET waits_for = ?, look_time = UTC_TIMESTAMP(6) + INTERVAL ? SECOND WHERE biz_type = ? AND period = ? AND lo = ?`
 	deleteOpen     = `DELETE FROM t_seq_seal_open WHERE biz_type = ? AND period = ? AND lo = ?`
 	queryBlockDone = `SELECT COUNT(*) FROM t_seq_seal WHERE biz_type = ? AND period = ? AND kind = 'SEAL' AND lo = ?`
 )
 
 // DueBlocks reads at most limit blocks that may be sealed, and says how many it looked at for that. Those whose
 // first open number is still open are put off for 30 s.
-func (l *Ledger) DueBlocks(ctx context.Context, limit int) (due []Block, looked int, err error) {
+func (l *Ledger) DueBlocks(ctx context.Context, limit int) (due []sequence.Block, looked int, err error) {
 	type look struct {
-		block Block
+		block sequence.Block
 		waits bool
 	}
 	rows, err := l.db.QueryContext(ctx, queryDue, limit)
@@ -53,10 +53,10 @@ func (l *Ledger) DueBlocks(ctx context.Context, limit int) (due []Block, looked 
 	return due, len(all), classify("put off blocks that wait for a number", err)
 }
 
-// SealNow seals the block if each of its values is final or in a declared skip, and puts it off for 30 s
-// otherwise. false also where another process seals it, or has. Its rows are locked from before they are read
+// SealNow seals the block if each of its values is final or in a declared skip, and puts it off otherwise: for
+// 30 s where it waits for a number, for 10 minutes where one is missing. false also where another process seals it, or has. Its rows are locked from before they are read
 // until the seal stands, some 100 ms: a number of it that changes later finds the seal and amends it.
-func (l *Ledger) SealNow(ctx context.Context, b Block) (sealed bool, err error) {
+func (l *Ledger) SealNow(ctx context.Context, b sequence.Block) (sealed bool, err error) {
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
 		s := &sealing{ctx: ctx, tx: tx, block: b}
 		sealed, err = s.run()
@@ -72,7 +72,7 @@ func (l *Ledger) SealNow(ctx context.Context, b Block) (sealed bool, err error) 
 type sealing struct {
 	ctx   context.Context //nolint:containedctx // it lives for one transaction
 	tx    *sql.Tx
-	block Block
+	block sequence.Block
 }
 
 func (s *sealing) run() (sealed bool, err error) {
@@ -92,7 +92,7 @@ func (s *sealing) run() (sealed bool, err error) {
 		return false, s.exec(deleteOpen)
 	}
 	var waits sql.NullInt64
-	err = s.tx.QueryRowContext(s.ctx, queryNotFinal, b.args()...).Scan(&waits) // without a lock on 10,000 rows
+	err = s.tx.QueryRowContext(s.ctx, queryNotFinal, blockArgs(*b)...).Scan(&waits) // without a lock on 10,000 rows
 	if err == nil {
 		return false, s.wait(waits)
 	}
@@ -119,9 +119,17 @@ func (s *sealing) exec(query string, first ...any) error {
 	return err
 }
 
-func (s *sealing) wait(value sql.NullInt64) error { return s.exec(waitFor, value) }
+// wait puts the block off. Where it waits for no number it has a hole, of which the audit tells; all of it would
+// be read again.
+func (s *sealing) wait(value sql.NullInt64) error {
+	seconds := 30
+	if !value.Valid {
+		seconds = 600
+	}
+	return s.exec(waitFor, value, seconds)
+}
 
-func (b Block) args() []any { return []any{b.BizType, b.Period, b.Lo, b.Hi} }
+func blockArgs(b sequence.Block) []any { return []any{b.BizType, b.Period, b.Lo, b.Hi} }
 
 // add locks the rows and adds them up. ok is false where a value is not final, which it names, or where one has
 // no row and no skip, or both; of that the audit tells.
@@ -131,7 +139,7 @@ func (s *sealing) add() (sum sequence.BlockSum, waits sql.NullInt64, ok bool, er
 	if err != nil {
 		return sum, waits, false, err
 	}
-	rows, err = s.tx.QueryContext(s.ctx, lockBlock, s.block.args()...)
+	rows, err = s.tx.QueryContext(s.ctx, lockBlock, blockArgs(s.block)...)
 	if err != nil {
 		return sum, waits, false, fmt.Errorf("lock its rows: %w", err)
 	}

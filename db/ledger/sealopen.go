@@ -9,19 +9,6 @@ import (
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
-// Block is a range of values of one biz type and period that is sealed as one.
-type Block struct {
-	BizType, Period string
-	Lo, Hi          int64
-}
-
-func (b Block) scope() scope { return scope{b.BizType, b.Period} }
-
-// String names the block in errors and logs, e.g. "1 to 10000 of ORDER".
-func (b Block) String() string {
-	return fmt.Sprintf("%d to %d of %s", b.Lo, b.Hi, b.scope())
-}
-
 const (
 	// The lowest value is where an audit begins: at the start of the period, or below it.
 	queryUnblocked = `SELECT c.biz_type, c.period, c.value, f.next_lo, LEAST(COALESCE(c.first_value, b.start),

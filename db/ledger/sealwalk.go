@@ -44,14 +44,14 @@ func eachSealed(rows *sql.Rows, do func(sealedRow) error) (err error) {
 
 // blockWalk goes through the values of a block in ascending order and adds them up.
 type blockWalk struct {
-	block Block
+	block sequence.Block
 	hash  *sequence.BlockHash
 	next  int64 // the first value that was not seen yet
 	skips []skip
 	torn  bool // a value has neither a row nor a skip, or more than one of them
 }
 
-func newBlockWalk(b Block, skips []skip) *blockWalk {
+func newBlockWalk(b sequence.Block, skips []skip) *blockWalk {
 	return &blockWalk{block: b, hash: sequence.NewBlockHash(), next: b.Lo, skips: skips}
 }
 

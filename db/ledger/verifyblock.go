@@ -38,12 +38,12 @@ func (v *verifier) content(s sequence.Seal, report *ChainReport) error {
 
 // block recomputes the sum of a sealed block as it was when it was sealed.
 func (v *verifier) block(s sequence.Seal) error {
-	b := Block{s.BizType, s.Period, s.Lo, s.Hi}
+	b := sequence.Block{BizType: s.BizType, Period: s.Period, Lo: s.Lo, Hi: s.Hi}
 	skips, err := query(v.auditor, scanSkip, querySkipsIn, b.BizType, b.Period, b.Hi, b.Lo)
 	if err != nil {
 		return err
 	}
-	amendments, err := query(v.auditor, scanSeal, queryAmendments, append(b.args(), s.Number)...)
+	amendments, err := query(v.auditor, scanSeal, queryAmendments, append(blockArgs(b), s.Number)...)
 	if err != nil {
 		return err
 	}
@@ -71,10 +71,10 @@ func (v *verifier) block(s sequence.Seal) error {
 }
 
 // sealedRows reads the rows of a block, wherever they are, by their values.
-func (v *verifier) sealedRows(b Block) ([]sealedRow, error) {
+func (v *verifier) sealedRows(b sequence.Block) ([]sealedRow, error) {
 	all := make([]sealedRow, 0, sequence.SealBlock)
 	for _, from := range []string{fromRange, fromArchive} {
-		rows, err := v.conn.QueryContext(v.ctx, strings.Replace(querySealedRows, fromRange, from, 1), append(b.args(), sequence.SealBlock+1)...)
+		rows, err := v.conn.QueryContext(v.ctx, strings.Replace(querySealedRows, fromRange, from, 1), append(blockArgs(b), sequence.SealBlock+1)...)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,10 @@
 package ledger
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/lacuna-seq/lacuna/sequence"
+)
 
 const (
 	queryFrontiers = `SELECT period, lo, next_lo FROM t_seq_seal_frontier WHERE biz_type = ? ORDER BY period`
@@ -11,7 +15,7 @@ const (
 // cover holds the blocks, sealed or open, against the values that blocks were made of: a seal that was removed
 // together with the end of its chain leaves a hole.
 func (v *verifier) cover(bizType string) error {
-	scanRange := func(row row) (b Block, err error) {
+	scanRange := func(row row) (b sequence.Block, err error) {
 		b.BizType = bizType
 		err = row.Scan(&b.Period, &b.Lo, &b.Hi)
 		return b, err
@@ -24,7 +28,7 @@ func (v *verifier) cover(bizType string) error {
 	if err != nil {
 		return err
 	}
-	of := make(map[string][]Block)
+	of := make(map[string][]sequence.Block)
 	for _, b := range blocks {
 		of[b.Period] = append(of[b.Period], b)
 	}
@@ -42,7 +46,7 @@ func (v *verifier) cover(bizType string) error {
 }
 
 // coverPeriod goes through the blocks of a period. Of f, Hi is the value after its last.
-func (v *verifier) coverPeriod(f Block, blocks []Block) {
+func (v *verifier) coverPeriod(f sequence.Block, blocks []sequence.Block) {
 	const hole = "no block of these values is sealed, and none waits for it: the seal was removed"
 	next := f.Lo
 	for _, b := range blocks {
@@ -62,7 +66,7 @@ func (v *verifier) coverPeriod(f Block, blocks []Block) {
 	}
 }
 
-func (v *verifier) uncovered(b Block, lo, hi int64, words string) {
+func (v *verifier) uncovered(b sequence.Block, lo, hi int64, words string) {
 	v.fault(SealFault{
 		Kind: SealFaultCover, BizType: b.BizType, Period: b.Period, Lo: lo, Hi: hi,
 		Expected: strconv.FormatInt(lo, 10) + " to " + strconv.FormatInt(hi, 10) + " in one block", Found: "not so", Words: words,
