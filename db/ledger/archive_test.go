@@ -133,7 +133,7 @@ func TestTheArchiveMovesManyAcrossBlocks(t *testing.T) {
 	b.archive(t)
 	b.clean(t)
 	begun := time.Now()
-	require.Equal(t, int64(20_000), b.verify(t, "ORDER").Numbers)
+	require.Equal(t, int64(20_000), b.verify(t, "ORDER").Values)
 	t.Logf("20,000 numbers were verified in %s", time.Since(begun))
 }
 

@@ -100,7 +100,7 @@ func TestABlockIsSealedWhenItsNumbersAreFinal(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT COUNT(*) FROM t_seq_seal WHERE biz_type = 'INV' AND number = 1 AND kind = 'SEAL' AND lo = 5 AND hi = 11
 		AND confirmed = 5 AND retired = 2 AND skipped = 0 AND lives = 7`))
 	chain := b.verify(t, "INV")
-	require.Equal(t, ledger.ChainReport{BizType: "INV", Seals: 1, Numbers: 7, Number: 1, Hash: chain.Hash, SealedTime: chain.SealedTime}, chain)
+	require.Equal(t, ledger.ChainReport{BizType: "INV", Seals: 1, Values: 7, Number: 1, Hash: chain.Hash, SealedTime: chain.SealedTime}, chain)
 	b.clean(t)
 }
 
@@ -138,7 +138,7 @@ func TestBlocksAreSealedInAnyOrder(t *testing.T) {
 	b.allocate(t, "batch-4", 1)
 	b.confirmAll(t)
 	require.Equal(t, 2, b.seal(t))
-	require.Equal(t, int64(30_000), b.verify(t, "ORDER").Numbers)
+	require.Equal(t, int64(30_000), b.verify(t, "ORDER").Values)
 }
 
 func TestASkipIsPartOfABlock(t *testing.T) {

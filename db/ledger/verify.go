@@ -35,11 +35,14 @@ type Verification struct {
 	FaultsLeft int64       // how many more there are
 }
 
+// Clean is a verification without a fault.
+func (v Verification) Clean() bool { return len(v.Faults) == 0 }
+
 // ChainReport is what a chain consists of.
 type ChainReport struct {
 	BizType           string
 	Seals, Amendments int64
-	Numbers           int64  // the values that were sealed
+	Values            int64  // that were sealed
 	Number            int64  // of the last entry
 	Hash              string // of the last entry
 	SealedTime        time.Time

@@ -29,7 +29,7 @@ func (v *verifier) content(s sequence.Seal, report *ChainReport) error {
 		return err
 	case sequence.SealOfBlock:
 		report.Seals++
-		report.Numbers += s.Hi - s.Lo + 1
+		report.Values += s.Hi - s.Lo + 1
 		return v.block(s)
 	}
 	v.compare(s, SealFaultEdited, "SEAL or AMENDMENT", string(s.Kind), "it is of a kind that there is not")
