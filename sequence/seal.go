@@ -111,7 +111,7 @@ func (b *BlockHash) Number(value int64, seqNo string, state State, life int32) {
 	b.line = append(append(b.line, seqNo...), '|')
 	b.line = append(append(b.line, state.String()...), '|')
 	b.line = append(strconv.AppendInt(b.line, int64(life), 10), '\n')
-	b.hash.Write(b.line) //nolint:errcheck // a hash never fails
+	b.hash.Write(b.line)
 	switch b.sum.Lives += int64(life); state {
 	case Confirmed:
 		b.sum.Confirmed++
