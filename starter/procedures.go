@@ -34,6 +34,7 @@ var rules = map[string]rule{
 	lacunav1connect.OperatorServiceAuditProcedure:           {right: access.RightRead},
 	lacunav1connect.OperatorServiceAdviseWindowProcedure:    {right: access.RightRead},
 	lacunav1connect.OperatorServiceCheckPoolProcedure:       {right: access.RightRead},
+	lacunav1connect.OperatorServiceVerifySealsProcedure:     {right: access.RightRead},
 
 	lacunav1connect.OperatorServiceRequeueDeadLettersProcedure:  {right: access.RightOperate},
 	lacunav1connect.OperatorServiceWriteOffDeadLettersProcedure: {right: access.RightOperate},

@@ -45,6 +45,7 @@ type commands struct {
 	Audit   auditCommand    `cmd:"" help:"Say where every number is, and whether all adds up. Exit code 2 where it does not."`
 	Import  importCommand   `cmd:"" help:"Take the numbers of another system into the ledger."`
 	Migrate migrateCommands `cmd:"" help:"Bring the ledger's tables up to date."`
+	Verify  verifyCommand   `cmd:"" help:"Recompute the seals of numbers that are final. Exit code 2 where one does not agree."`
 	Window  windowCommand   `cmd:"" help:"Weigh safety windows by the confirms that came late."`
 	Pool    poolCommands    `cmd:"" help:"Compare the pool in Redis with the ledger, and bring it back."`
 	Token   tokenCommands   `cmd:"" help:"Make, list and revoke the tokens that callers carry."`

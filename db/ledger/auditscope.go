@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lacuna-seq/lacuna/sequence"
@@ -15,6 +16,14 @@ import (
 
 // scope is the values of one biz type and period.
 type scope struct{ bizType, period string }
+
+// String is the biz type, and the period where there are some.
+func (s scope) String() string {
+	if s.period == "" {
+		return s.bizType
+	}
+	return s.bizType + " " + s.period
+}
 
 func compareScopes(a, b scope) int {
 	return cmp.Or(cmp.Compare(a.bizType, b.bizType), cmp.Compare(a.period, b.period))
@@ -46,8 +55,10 @@ func (a *auditor) findScopes() error {
 			found[s] = true
 		}
 	}
-	if err := a.scopesOfRows(found); err != nil {
-		return err
+	for _, table := range []string{logTable, archiveTable} {
+		if err := a.scopesOfRows(table, found); err != nil {
+			return err
+		}
 	}
 	maps.DeleteFunc(found, func(s scope, _ bool) bool {
 		return a.filter.BizType != "" && s.bizType != a.filter.BizType || a.filter.Period != "" && s.period != a.filter.Period
@@ -69,13 +80,14 @@ func (a *auditor) findScopes() error {
 	return nil
 }
 
-func (a *auditor) scopesOfRows(found map[scope]bool) error {
-	next, err := a.oneScope(queryFirstScope, a.filter.BizType)
+func (a *auditor) scopesOfRows(table string, found map[scope]bool) error {
+	of := func(statement string) string { return strings.Replace(statement, logTable, table, 1) }
+	next, err := a.oneScope(of(queryFirstScope), a.filter.BizType)
 	for err == nil && (a.filter.BizType == "" || next.bizType == a.filter.BizType) {
 		found[next] = true
 		s := next
-		if next, err = a.oneScope(queryNextPeriod, s.bizType, s.period); errors.Is(err, sql.ErrNoRows) {
-			next, err = a.oneScope(queryNextBizType, s.bizType)
+		if next, err = a.oneScope(of(queryNextPeriod), s.bizType, s.period); errors.Is(err, sql.ErrNoRows) {
+			next, err = a.oneScope(of(queryNextBizType), s.bizType)
 		}
 	}
 	if errors.Is(err, sql.ErrNoRows) {
@@ -96,7 +108,8 @@ func scanScope(row row) (s scope, err error) {
 const (
 	queryBounds = `SELECT (SELECT start FROM t_seq_biz_type WHERE name = ?), (SELECT value FROM t_seq_cursor WHERE biz_type = ? AND period = ?),
 		(SELECT first_value FROM t_seq_cursor WHERE biz_type = ? AND period = ?),
-		(SELECT MIN(value) FROM t_seq_issue_log FORCE INDEX (uk_value) WHERE biz_type = ? AND period = ?)`
+		(SELECT MIN(value) FROM t_seq_issue_log FORCE INDEX (uk_value) WHERE biz_type = ? AND period = ?),
+		(SELECT MIN(value) FROM t_seq_archive FORCE INDEX (uk_value) WHERE biz_type = ? AND period = ?)`
 	querySkips   = `SELECT lo, hi, reason FROM t_seq_skip WHERE biz_type = ? AND period = ? AND lo <= hi ORDER BY lo`
 	queryRunning = `SELECT r.lo, r.hi, i.source, i.position, i.numbers, i.changed_time FROM t_seq_import i JOIN t_seq_import_range r ON r.batch_id = i.batch_id
 		WHERE i.biz_type = ? AND i.state = 'RUNNING' AND r.period = ? ORDER BY r.lo`
@@ -104,9 +117,9 @@ const (
 
 // bounds are what the values of a scope begin and end with.
 type bounds struct {
-	start, cursor, firstValue, lowest sql.NullInt64
-	skips                             []skip
-	importing                         []importing
+	start, cursor, firstValue, lowest, lowestArchived sql.NullInt64
+	skips                                             []skip
+	importing                                         []importing
 }
 
 // importing is a range that an import which is under way brings numbers of.
@@ -132,15 +145,12 @@ type skip struct {
 }
 
 func (a *auditor) bounds(s scope) (b bounds, err error) {
-	err = a.conn.QueryRowContext(a.ctx, queryBounds, s.bizType, s.bizType, s.period, s.bizType, s.period, s.bizType, s.period).
-		Scan(&b.start, &b.cursor, &b.firstValue, &b.lowest)
+	err = a.conn.QueryRowContext(a.ctx, queryBounds, s.bizType, s.bizType, s.period, s.bizType, s.period, s.bizType, s.period, s.bizType, s.period).
+		Scan(&b.start, &b.cursor, &b.firstValue, &b.lowest, &b.lowestArchived)
 	if err != nil {
 		return b, err
 	}
-	b.skips, err = query(a, func(row row) (k skip, err error) {
-		err = row.Scan(&k.lo, &k.hi, &k.reason)
-		return k, err
-	}, querySkips, s.bizType, s.period)
+	b.skips, err = query(a, scanSkip, querySkips, s.bizType, s.period)
 	if err != nil {
 		return b, err
 	}
@@ -158,8 +168,10 @@ func (b bounds) first() int64 {
 	case b.start.Valid:
 		first = b.start.Int64
 	}
-	if b.lowest.Valid {
-		first = min(first, b.lowest.Int64)
+	for _, lowest := range []sql.NullInt64{b.lowest, b.lowestArchived} {
+		if lowest.Valid {
+			first = min(first, lowest.Int64)
+		}
 	}
 	if len(b.skips) > 0 {
 		first = min(first, b.skips[0].lo)
@@ -176,6 +188,11 @@ func (b bounds) last() int64 {
 		return b.first() - 1
 	}
 	return b.cursor.Int64
+}
+
+func scanSkip(row row) (k skip, err error) {
+	err = row.Scan(&k.lo, &k.hi, &k.reason)
+	return k, err
 }
 
 // stretch is values that lie in equally many skips.

@@ -74,6 +74,9 @@ const (
 	// OperatorServiceRevokeTokenProcedure is the fully-qualified name of the OperatorService's
 	// RevokeToken RPC.
 	OperatorServiceRevokeTokenProcedure = "/lacuna.v1.OperatorService/RevokeToken"
+	// OperatorServiceVerifySealsProcedure is the fully-qualified name of the OperatorService's
+	// VerifySeals RPC.
+	OperatorServiceVerifySealsProcedure = "/lacuna.v1.OperatorService/VerifySeals"
 )
 
 // OperatorServiceClient is a client for the lacuna.v1.OperatorService service.
@@ -118,6 +121,9 @@ type OperatorServiceClient interface {
 	ListTokens(context.Context, *connect.Request[v1.ListTokensRequest]) (*connect.Response[v1.ListTokensResponse], error)
 	// RevokeToken ends a token for good; every process refuses it within 5 s. Repeating it is harmless.
 	RevokeToken(context.Context, *connect.Request[v1.RevokeTokenRequest]) (*connect.Response[v1.RevokeTokenResponse], error)
+	// VerifySeals recomputes the chains of seals from the numbers, as they stand at one moment: what was changed by
+	// hand since it was sealed shows. It takes seconds for a million numbers.
+	VerifySeals(context.Context, *connect.Request[v1.VerifySealsRequest]) (*connect.Response[v1.VerifySealsResponse], error)
 }
 
 // NewOperatorServiceClient constructs a client for the lacuna.v1.OperatorService service. By
@@ -223,6 +229,13 @@ func NewOperatorServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(operatorServiceMethods.ByName("RevokeToken")),
 			connect.WithClientOptions(opts...),
 		),
+		verifySeals: connect.NewClient[v1.VerifySealsRequest, v1.VerifySealsResponse](
+			httpClient,
+			baseURL+OperatorServiceVerifySealsProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("VerifySeals")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -242,6 +255,7 @@ type operatorServiceClient struct {
 	createToken         *connect.Client[v1.CreateTokenRequest, v1.CreateTokenResponse]
 	listTokens          *connect.Client[v1.ListTokensRequest, v1.ListTokensResponse]
 	revokeToken         *connect.Client[v1.RevokeTokenRequest, v1.RevokeTokenResponse]
+	verifySeals         *connect.Client[v1.VerifySealsRequest, v1.VerifySealsResponse]
 }
 
 // PutBizType calls lacuna.v1.OperatorService.PutBizType.
@@ -314,6 +328,11 @@ func (c *operatorServiceClient) RevokeToken(ctx context.Context, req *connect.Re
 	return c.revokeToken.CallUnary(ctx, req)
 }
 
+// VerifySeals calls lacuna.v1.OperatorService.VerifySeals.
+func (c *operatorServiceClient) VerifySeals(ctx context.Context, req *connect.Request[v1.VerifySealsRequest]) (*connect.Response[v1.VerifySealsResponse], error) {
+	return c.verifySeals.CallUnary(ctx, req)
+}
+
 // OperatorServiceHandler is an implementation of the lacuna.v1.OperatorService service.
 type OperatorServiceHandler interface {
 	// PutBizType makes a biz type, or changes the rules of one. On creation what is left out takes
@@ -356,6 +375,9 @@ type OperatorServiceHandler interface {
 	ListTokens(context.Context, *connect.Request[v1.ListTokensRequest]) (*connect.Response[v1.ListTokensResponse], error)
 	// RevokeToken ends a token for good; every process refuses it within 5 s. Repeating it is harmless.
 	RevokeToken(context.Context, *connect.Request[v1.RevokeTokenRequest]) (*connect.Response[v1.RevokeTokenResponse], error)
+	// VerifySeals recomputes the chains of seals from the numbers, as they stand at one moment: what was changed by
+	// hand since it was sealed shows. It takes seconds for a million numbers.
+	VerifySeals(context.Context, *connect.Request[v1.VerifySealsRequest]) (*connect.Response[v1.VerifySealsResponse], error)
 }
 
 // NewOperatorServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -457,6 +479,13 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 		connect.WithSchema(operatorServiceMethods.ByName("RevokeToken")),
 		connect.WithHandlerOptions(opts...),
 	)
+	operatorServiceVerifySealsHandler := connect.NewUnaryHandler(
+		OperatorServiceVerifySealsProcedure,
+		svc.VerifySeals,
+		connect.WithSchema(operatorServiceMethods.ByName("VerifySeals")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/lacuna.v1.OperatorService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case OperatorServicePutBizTypeProcedure:
@@ -487,6 +516,8 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 			operatorServiceListTokensHandler.ServeHTTP(w, r)
 		case OperatorServiceRevokeTokenProcedure:
 			operatorServiceRevokeTokenHandler.ServeHTTP(w, r)
+		case OperatorServiceVerifySealsProcedure:
+			operatorServiceVerifySealsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -550,4 +581,8 @@ func (UnimplementedOperatorServiceHandler) ListTokens(context.Context, *connect.
 
 func (UnimplementedOperatorServiceHandler) RevokeToken(context.Context, *connect.Request[v1.RevokeTokenRequest]) (*connect.Response[v1.RevokeTokenResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.RevokeToken is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) VerifySeals(context.Context, *connect.Request[v1.VerifySealsRequest]) (*connect.Response[v1.VerifySealsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.VerifySeals is not implemented"))
 }
