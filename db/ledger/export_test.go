@@ -25,3 +25,6 @@ func (s valueSet) Has(value int64) bool     { return s.has(value) }
 func (s valueSet) Any(lo, hi int64) bool    { return s.any(lo, hi) }
 func (s valueSet) Gaps(lo, hi int64) []span { return s.gaps(lo, hi) }
 func NewSpan(lo, hi int64) span             { return span{lo, hi} }
+
+// NumberColumns are those that the log and the archive share.
+const NumberColumns = numberColumns

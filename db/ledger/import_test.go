@@ -381,6 +381,35 @@ func TestAnImportThatWasCutOffInItsHolesGoesOn(t *testing.T) {
 	}
 }
 
+// What was archived since is there all the same: it is passed over, and its value is no hole.
+func TestAnImportGoesOnAfterItsNumbersWereArchived(t *testing.T) {
+	b := setup(t)
+	archive := func() {
+		b.exec(t, "INSERT INTO t_seq_archive ("+ledger.NumberColumns+", archived_time) SELECT "+ledger.NumberColumns+", UTC_TIMESTAMP(6) FROM t_seq_issue_log WHERE status = 2 AND value <= 600")
+		b.exec(t, "DELETE FROM t_seq_issue_log WHERE status = 2 AND value <= 600")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	numbers := confirmed(1, 1000)
+	source := &list{numbers: numbers, before: func(i int) error {
+		if i == 800 {
+			cancel()
+		}
+		return ctx.Err()
+	}}
+	_, err := b.Import(ctx, ledger.Import{BizType: "ORDER", Source: source, Holes: ledger.HolesPool})
+	require.ErrorIs(t, err, context.Canceled)
+	archive()
+	for _, known := range []int64{500, 1000} { // it goes on, and is repeated
+		report := b.importAll(t, ledger.HolesPool, numbers...)
+		require.Equal(t, known, report.Known)
+		require.Zero(t, report.HoleCount())
+		require.True(t, b.auditOrder(t).Clean())
+		archive()
+	}
+	require.Equal(t, 600, b.count(t, "SELECT COUNT(*) FROM t_seq_archive"))
+}
+
 // Whether the COMMIT whose answer is lost happened or not: each number is there once.
 func TestAnImportWhoseCommitsAreUnknown(t *testing.T) {
 	for _, undo := range []bool{false, true} {

@@ -18,6 +18,9 @@ const (
 	queryImportLives = `SELECT seq_no FROM t_seq_life WHERE biz_type = ? AND batch_id = ? AND seq_no IN (`
 	queryRowsAfter   = `SELECT value FROM t_seq_issue_log FORCE INDEX (uk_value) WHERE biz_type = ? AND period = ? AND value > ? AND value <= ?
 		ORDER BY value LIMIT ?`
+	// What is archived while the log is read is found here: it is read after it.
+	queryArchivedAfter = `SELECT value FROM t_seq_archive FORCE INDEX (uk_value) WHERE biz_type = ? AND period = ? AND value > ? AND value <= ?
+		ORDER BY value LIMIT ?`
 )
 
 // importPeriod is what a source has of one period, and how the ledger stood when it was read.
@@ -296,18 +299,19 @@ func (r *importer) reportPeriods() {
 // taken is the values of a range that the source names or that have a row.
 func (r *importer) taken(ctx context.Context, p *importPeriod, in span) (valueSet, error) {
 	taken := p.seen.clone()
-	for after := in.lo - 1; ; {
-		rows, err := r.ledger.db.QueryContext(ctx, queryRowsAfter, r.BizType, p.name, after, in.hi, auditChunk)
-		values, err := collect(rows, err, scanValue)
-		if err != nil {
-			return nil, err
+	for _, statement := range []string{queryRowsAfter, queryArchivedAfter} {
+		for after, more := in.lo-1, true; more; {
+			rows, err := r.ledger.db.QueryContext(ctx, statement, r.BizType, p.name, after, in.hi, auditChunk)
+			values, err := collect(rows, err, scanValue)
+			if err != nil {
+				return nil, err
+			}
+			for _, v := range values {
+				taken.add(v)
+				after = v
+			}
+			more = len(values) == auditChunk
 		}
-		for _, v := range values {
-			taken.add(v)
-		}
-		if len(values) < auditChunk {
-			return taken, nil
-		}
-		after = values[len(values)-1]
 	}
+	return taken, nil
 }
