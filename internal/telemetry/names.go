@@ -18,6 +18,8 @@ const (
 	MetricOverdue      = "lacuna_oldest_overdue_seconds"
 	MetricPatrolAge    = "lacuna_patrol_age_seconds"
 	MetricAlerts       = "lacuna_alerts"
+	MetricReachable    = "lacuna_reachable"
+	MetricLeasesLost   = "lacuna_leases_lost"
 )
 
 // Attribute keys of metrics, spans and log lines. Numbers and tickets stand in spans and logs only.
@@ -25,6 +27,7 @@ const (
 	KeyBizType = "biz_type"
 	KeySource  = "source"
 	KeyQueue   = "queue"
+	KeyCheck   = "check"
 	KeyResult  = "result"
 	KeyKind    = "kind"
 	KeyOutcome = "outcome"
