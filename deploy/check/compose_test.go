@@ -13,9 +13,8 @@ import (
 
 	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/types"
-	"github.com/stretchr/testify/require"
-
 	"github.com/lacuna-seq/lacuna/workflows"
+	"github.com/stretchr/testify/require"
 )
 
 const composeFile = "../compose/compose.yaml"

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/lacuna-seq/lacuna/internal/config"
+	"github.com/stretchr/testify/require"
 )
 
 // programs are the settings of what is deployed; lacuna is deployed as `lacuna migrate up`.
