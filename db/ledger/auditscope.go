@@ -107,7 +107,7 @@ func scanScope(row row) (s scope, err error) {
 
 const (
 	queryBounds = `SELECT (SELECT start FROM t_seq_biz_type WHERE name = ?), (SELECT value FROM t_seq_cursor WHERE biz_type = ? AND period = ?),
-		(SELECT first_value FROM t_seq_cursor WHERE biz_type = ? AND period = ?),
+		(SELECT start_value FROM t_seq_cursor WHERE biz_type = ? AND period = ?),
 		(SELECT MIN(value) FROM t_seq_issue_log FORCE INDEX (uk_value) WHERE biz_type = ? AND period = ?),
 		(SELECT MIN(value) FROM t_seq_archive FORCE INDEX (uk_value) WHERE biz_type = ? AND period = ?)`
 	querySkips   = `SELECT lo, hi, reason FROM t_seq_skip WHERE biz_type = ? AND period = ? AND lo <= hi ORDER BY lo`
@@ -117,7 +117,7 @@ const (
 
 // bounds are what the values of a scope begin and end with.
 type bounds struct {
-	start, cursor, firstValue, lowest, lowestArchived sql.NullInt64
+	start, cursor, startValue, lowest, lowestArchived sql.NullInt64
 	skips                                             []skip
 	importing                                         []importing
 }
@@ -146,7 +146,7 @@ type skip struct {
 
 func (a *auditor) bounds(s scope) (b bounds, err error) {
 	err = a.conn.QueryRowContext(a.ctx, queryBounds, s.bizType, s.bizType, s.period, s.bizType, s.period, s.bizType, s.period, s.bizType, s.period).
-		Scan(&b.start, &b.cursor, &b.firstValue, &b.lowest, &b.lowestArchived)
+		Scan(&b.start, &b.cursor, &b.startValue, &b.lowest, &b.lowestArchived)
 	if err != nil {
 		return b, err
 	}
@@ -163,8 +163,8 @@ func (a *auditor) bounds(s scope) (b bounds, err error) {
 func (b bounds) first() int64 {
 	first := int64(math.MaxInt64)
 	switch {
-	case b.firstValue.Valid:
-		first = b.firstValue.Int64
+	case b.startValue.Valid:
+		first = b.startValue.Int64
 	case b.start.Valid:
 		first = b.start.Int64
 	}

@@ -12,7 +12,7 @@ import (
 
 const (
 	lockCursor     = `SELECT value FROM t_seq_cursor WHERE biz_type = ? AND period = ? FOR UPDATE`
-	insertCursor   = `INSERT INTO t_seq_cursor (biz_type, period, value, first_value) VALUES (?, ?, ?, ?) ON DUPLICATE KEY UPDATE value = value`
+	insertCursor   = `INSERT INTO t_seq_cursor (biz_type, period, value, start_value) VALUES (?, ?, ?, ?) ON DUPLICATE KEY UPDATE value = value`
 	moveCursor     = `UPDATE t_seq_cursor SET value = ? WHERE biz_type = ? AND period = ? AND value = ?`
 	queryHasCursor = `SELECT EXISTS (SELECT 1 FROM t_seq_cursor WHERE biz_type = ?)`
 	queryPosition  = `SELECT b.source, COALESCE(c.value, b.start - 1) FROM t_seq_biz_type b

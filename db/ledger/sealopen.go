@@ -11,7 +11,7 @@ import (
 
 const (
 	// The lowest value is where an audit begins: at the start of the period, or below it.
-	queryUnblocked = `SELECT c.biz_type, c.period, c.value, f.next_lo, LEAST(COALESCE(c.first_value, b.start),
+	queryUnblocked = `SELECT c.biz_type, c.period, c.value, f.next_lo, LEAST(COALESCE(c.start_value, b.start),
 			COALESCE((SELECT MIN(n.value) FROM t_seq_issue_log n FORCE INDEX (uk_value) WHERE n.biz_type = c.biz_type AND n.period = c.period), b.start),
 			COALESCE((SELECT MIN(k.lo) FROM t_seq_skip k WHERE k.biz_type = c.biz_type AND k.period = c.period), b.start))
 		FROM t_seq_cursor c JOIN t_seq_biz_type b ON b.name = c.biz_type
