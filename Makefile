@@ -48,7 +48,7 @@ demo: ## The same, and end with the shop's exit code (EVENTS=file.csv SPEED=2)
 
 .PHONY: clean-dev
 clean-dev: ## Forget the data of make run
-	rm -rf .dev/mariadb .dev/redis .dev/temporal .dev/log
+	rm -rf .dev/mariadb .dev/redis .dev/temporal .dev/log .dev/token .dev/header
 
 .PHONY: bench
 bench: ## Measure rates and ratios

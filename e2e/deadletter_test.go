@@ -109,7 +109,7 @@ func TestDeadLettersAndTheWayBack(t *testing.T) {
 
 	t.Run("is the act of somebody, on something", func(t *testing.T) {
 		for field, body := range map[string]string{
-			"actor":  `{"filter":{"bizType":"FRAGILE"}}`,
+			"actor":  `{"filter":{"bizType":"FRAGILE"},"actor":" "}`,
 			"filter": `{"actor":"mia"}`,
 			"rate":   `{"filter":{"bizType":"FRAGILE"},"actor":"mia","rate":20000}`,
 		} {
@@ -136,7 +136,7 @@ func TestDeadLettersAndTheWayBack(t *testing.T) {
 	i := slices.Index(tickets, list["deadLetters"].([]any)[1].(map[string]any)["ticket"].(string))
 	unwanted := tickets[i]
 	tickets = slices.Delete(tickets, i, i+1)
-	written := s.operate(t, "WriteOffDeadLetters", fmt.Sprintf(`{"filter":{"tickets":[%q]},"actor":"mia","reason":"never mind"}`, unwanted))
+	written := s.operate(t, "WriteOffDeadLetters", fmt.Sprintf(`{"filter":{"tickets":[%q]},"reason":"never mind"}`, unwanted))
 	require.Equal(t, 1.0, written["writtenOff"])
 	n := s.awaitState(t, "FRAGILE", mustTicket(t, unwanted).SeqNo, sequence.Retired)
 	require.Equal(t, "never mind", n.Reason)
@@ -174,7 +174,8 @@ func TestDeadLettersAndTheWayBack(t *testing.T) {
 	for _, e := range s.timeline(t, letter["ticket"].(string)) {
 		told = append(told, fmt.Sprint(e["actor"], " ", e["what"]))
 	}
-	require.Equal(t, []string{"lacuna ISSUED", "<nil> ABANDONED", "lacuna DEAD", "mia REQUEUED", "lacuna DEAD", "mia REQUEUED"}, told)
+	require.Equal(t, []string{"lacuna ISSUED", "<nil> ABANDONED", "lacuna DEAD", storyteller + " REQUEUED", "lacuna DEAD", storyteller + " REQUEUED"}, told)
+	require.Equal(t, "I was sure (noted: mia)", s.timeline(t, letter["ticket"].(string))[3]["reason"])
 }
 
 // Where callers may use a number and not say so, silence is left to a person.

@@ -17,7 +17,7 @@ import (
 // doors are both ways to settle a number.
 func (s *stack) doors(t *testing.T) (*client.Client, *direct.Door) {
 	t.Helper()
-	api, err := client.Dial(s.starter.url)
+	api, err := client.Dial(s.starter.url, client.WithToken(s.token))
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

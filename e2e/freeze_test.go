@@ -127,7 +127,12 @@ func (l *load) run(t *testing.T) (stop func()) {
 
 // take asks once; a refusal, or a starter that is away, hands nothing out.
 func (l *load) take(t *testing.T) {
-	response, err := http.Post(l.starter.url+"/lacuna.v1.SequenceService/Next", "application/json", strings.NewReader(`{"bizType":"DEMO"}`)) //nolint:noctx // the starter ends it
+	request, err := http.NewRequest(http.MethodPost, l.starter.url+"/lacuna.v1.SequenceService/Next", strings.NewReader(`{"bizType":"DEMO"}`)) //nolint:noctx // the starter ends it
+	if err != nil {
+		return
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := l.Do(request)
 	if err != nil {
 		return
 	}

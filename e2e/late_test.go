@@ -17,6 +17,7 @@ import (
 
 	"github.com/lacuna-seq/lacuna/db/ledger"
 	"github.com/lacuna-seq/lacuna/db/migrations"
+	"github.com/lacuna-seq/lacuna/internal/access"
 	"github.com/lacuna-seq/lacuna/internal/testkit"
 	"github.com/lacuna-seq/lacuna/sequence"
 	"github.com/lacuna-seq/lacuna/workflows"
@@ -35,6 +36,7 @@ func TestServersThatComeLate(t *testing.T) {
 	t.Cleanup(func() { _ = s.ledger.Close() })
 	_, err = migrations.Up(t.Context(), s.ledger.DB())
 	require.NoError(t, err)
+	s.token = s.newToken(t, access.Token{Name: storyteller, Role: access.RoleAdmin})
 	s.bizType(t, "DEMO", "D-{seq:6}", confirmTimeout, safetyWindow)
 
 	type server interface {

@@ -34,7 +34,7 @@ func (s *stack) openShop(t *testing.T) *trade {
 	shop := &trade{db: db, spec: devenv.Spec{
 		Name: "the shop", Path: filepath.Join(s.dir, "demo"), Log: filepath.Join(t.TempDir(), "shop.log"),
 		Args: []string{"--events", "../deploy/demo/events-short.csv", "--speed", "3", "--biz-type", "SHOP", "--patience", "10s"},
-		Env:  []string{"LACUNA_URL=" + s.starter.url, "LACUNA_SHOP_DSN=" + dsn, "LACUNA_MYSQL_DSN=" + s.dsn},
+		Env:  []string{"LACUNA_URL=" + s.starter.url, "LACUNA_SHOP_DSN=" + dsn, "LACUNA_MYSQL_DSN=" + s.dsn, "LACUNA_TOKEN=" + s.token},
 	}}
 	shop.open(t)
 	t.Cleanup(func() { shop.Kill() })

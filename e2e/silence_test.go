@@ -89,7 +89,7 @@ func newTills(t *testing.T, s *stack) *tills {
 	_, err = db.ExecContext(t.Context(), "CREATE TABLE orders (number VARCHAR(64) PRIMARY KEY, ticket VARCHAR(128) NOT NULL)")
 	require.NoError(t, err)
 	api := testkit.Proxy(t, strings.TrimPrefix(s.starter.url, "http://"))
-	lacuna, err := client.Dial("http://" + api.Address())
+	lacuna, err := client.Dial("http://"+api.Address(), client.WithToken(s.token))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var relay sync.WaitGroup

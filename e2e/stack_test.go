@@ -22,6 +22,7 @@ import (
 	"github.com/lacuna-seq/lacuna/db/ledger"
 	"github.com/lacuna-seq/lacuna/db/migrations"
 	"github.com/lacuna-seq/lacuna/db/pool"
+	"github.com/lacuna-seq/lacuna/internal/access"
 	"github.com/lacuna-seq/lacuna/internal/devenv"
 	"github.com/lacuna-seq/lacuna/internal/testkit"
 	"github.com/lacuna-seq/lacuna/sequence"
@@ -49,6 +50,9 @@ const (
 	lease          = 2 * time.Second
 )
 
+// storyteller is whose token the stories carry.
+const storyteller = "storyteller"
+
 // stack is the running system.
 type stack struct {
 	dsn      string
@@ -61,6 +65,7 @@ type stack struct {
 	worker   *process
 	dir      string   // of the programs
 	env      []string // added to their environment
+	token    string   // of the stories, an admin's
 }
 
 // process is a program that a story can kill and start again.
@@ -92,6 +97,7 @@ func newStackOnBoth(t *testing.T, dsn, redisURL string, env ...string) *stack {
 	t.Cleanup(func() { _ = s.ledger.Close() })
 	_, err = migrations.Up(t.Context(), s.ledger.DB())
 	require.NoError(t, err)
+	s.token = s.newToken(t, access.Token{Name: storyteller, Role: access.RoleAdmin})
 	s.pool, err = pool.Open(s.redisURL)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.pool.Close() })
@@ -104,6 +110,20 @@ func newStackOnBoth(t *testing.T, dsn, redisURL string, env ...string) *stack {
 	s.ready(t, s.worker)
 	s.ready(t, s.starter)
 	return s
+}
+
+// newToken makes a token in the ledger.
+func (s *stack) newToken(t *testing.T, token access.Token) (text string) {
+	t.Helper()
+	text, token.Hash = access.NewText(token.Name)
+	require.NoError(t, s.ledger.CreateToken(t.Context(), token, 0))
+	return text
+}
+
+// Do calls the API for a client of the stories, with their token.
+func (s *stack) Do(r *http.Request) (*http.Response, error) {
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	return http.DefaultClient.Do(r)
 }
 
 func (s *stack) bizType(t *testing.T, name, template string, confirm, window time.Duration) {
@@ -187,6 +207,9 @@ func (s *stack) postWith(t *testing.T, header http.Header, path, body string) (i
 		request.Header = header
 	}
 	request.Header.Set("Content-Type", "application/json")
+	if request.Header.Get("Authorization") == "" {
+		request.Header.Set("Authorization", "Bearer "+s.token)
+	}
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	defer response.Body.Close() //nolint:errcheck // it was read

@@ -85,7 +85,7 @@ func TestTraces(t *testing.T) {
 		require.NoError(t, err)
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("traceparent", "00-"+id+"-b7ad6b7169203331-01")
-		response, err := http.DefaultClient.Do(request)
+		response, err := s.Do(request)
 		require.NoError(t, err)
 		require.NoError(t, response.Body.Close())
 		testkit.Eventually(t, func() bool {

@@ -15,6 +15,7 @@ import (
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/api/lacuna/v1/lacunav1connect"
+	"github.com/lacuna-seq/lacuna/internal/bearer"
 	"github.com/lacuna-seq/lacuna/internal/testkit"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
@@ -35,7 +36,7 @@ type mill struct {
 
 func newMill(s *stack, bizType string, size, abandon int) *mill {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
-	return &mill{api: lacunav1connect.NewSequenceServiceClient(client, s.starter.url), bizType: bizType, size: size, abandon: abandon, seen: map[string]struct{}{}}
+	return &mill{api: lacunav1connect.NewSequenceServiceClient(client, s.starter.url, connect.WithInterceptors(bearer.Interceptor(func() (string, error) { return s.token, nil }))), bizType: bizType, size: size, abandon: abandon, seen: map[string]struct{}{}}
 }
 
 // take takes one call's worth of numbers; no ticket is ever given twice.

@@ -57,7 +57,7 @@ func (s *operatorService) RequeueDeadLetters(ctx context.Context, r *connect.Req
 	if err != nil {
 		return nil, apiError(err)
 	}
-	act := deadLetterAct{kind: sequence.Requeue, done: sequence.OutcomeRequeued, actor: m.GetActor(), reason: m.GetReason(), all: m.GetAll(), rate: rate, dryRun: m.GetDryRun()}
+	act := deadLetterAct{kind: sequence.Requeue, done: sequence.OutcomeRequeued, actor: callerName(ctx), note: m.GetActor(), reason: m.GetReason(), all: m.GetAll(), rate: rate, dryRun: m.GetDryRun()}
 	if act.reason == "" {
 		act.reason = requeueByAPI
 	}
@@ -70,7 +70,7 @@ func (s *operatorService) RequeueDeadLetters(ctx context.Context, r *connect.Req
 
 func (s *operatorService) WriteOffDeadLetters(ctx context.Context, r *connect.Request[lacunav1.WriteOffDeadLettersRequest]) (*connect.Response[lacunav1.WriteOffDeadLettersResponse], error) {
 	m := r.Msg
-	act := deadLetterAct{kind: sequence.WriteOff, done: sequence.OutcomeWrittenOff, actor: m.GetActor(), reason: m.GetReason(), all: m.GetAll(), rate: maxRate, dryRun: m.GetDryRun()}
+	act := deadLetterAct{kind: sequence.WriteOff, done: sequence.OutcomeWrittenOff, actor: callerName(ctx), note: m.GetActor(), reason: m.GetReason(), all: m.GetAll(), rate: maxRate, dryRun: m.GetDryRun()}
 	result, err := s.act(ctx, act, m.GetFilter(), m.GetLimit())
 	if err != nil {
 		return nil, apiError(err)
@@ -83,6 +83,7 @@ type deadLetterAct struct {
 	kind          sequence.Kind
 	done          sequence.Outcome
 	actor, reason string
+	note          string // what the request says of who acts
 	all           bool
 	rate          int // a second
 	dryRun        bool
@@ -109,6 +110,9 @@ func (s *operatorService) act(ctx context.Context, a deadLetterAct, m *lacunav1.
 	if err := a.validate(m); err != nil {
 		return result, err
 	}
+	if a.reason, err = noted(a.reason, a.actor, a.note); err != nil {
+		return result, err
+	}
 	if !a.dryRun {
 		if err := s.actOn(ctx, a, filter, limit, &result); err != nil {
 			return result, err
@@ -129,10 +133,7 @@ func (a deadLetterAct) validate(m *lacunav1.DeadLetterFilter) error {
 	if len(m.GetTickets()) == 0 && m.GetBizType() == "" && m.GetCause() == 0 && !m.GetFailedAgain() && !a.all {
 		return sequence.Invalidf("filter", "is empty: say which dead letters are meant, or all")
 	}
-	if err := sequence.ValidateActor(a.actor); err != nil {
-		return err
-	}
-	return sequence.ValidateReason(a.reason)
+	return nil
 }
 
 func (s *operatorService) actOn(ctx context.Context, a deadLetterAct, filter ledger.DeadFilter, limit int, result *actResult) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lacuna-seq/lacuna/api"
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
+	"github.com/lacuna-seq/lacuna/internal/access"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -27,6 +28,7 @@ func apiError(err error) *connect.Error {
 		busy        *sequence.BusyError
 		spent       *sequence.KeySpentError
 		unavailable *sequence.UnavailableError
+		denied      *access.DeniedError
 	)
 	switch {
 	case errors.As(err, &invalid):
@@ -52,6 +54,12 @@ func apiError(err error) *connect.Error {
 			"ticket", spent.Ticket.String(), "currentTicket", spent.Current.String(), "state", spent.State.String()))
 	case errors.As(err, &busy):
 		return withDetail(connect.CodeResourceExhausted, err, &errdetails.RetryInfo{RetryDelay: durationpb.New(busy.RetryAfter)})
+	case errors.Is(err, access.ErrUnknown):
+		e := connect.NewError(connect.CodeUnauthenticated, err)
+		e.Meta().Set("WWW-Authenticate", "Bearer")
+		return e
+	case errors.As(err, &denied):
+		return connect.NewError(connect.CodePermissionDenied, err)
 	case errors.As(err, &unavailable):
 		slog.Warn("unavailable", "error", err)
 		return connect.NewError(connect.CodeUnavailable, errors.New(unavailable.What))

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 
 	"connectrpc.com/connect"
@@ -35,6 +36,7 @@ func (s *operatorService) PutBizType(ctx context.Context, r *connect.Request[lac
 	if err != nil {
 		return nil, apiError(err)
 	}
+	slog.InfoContext(ctx, "a biz type was made or changed", "actor", callerName(ctx), "biz_type", b.Name, "revision", b.Revision)
 	return connect.NewResponse(&lacunav1.PutBizTypeResponse{BizType: bizTypeMessage(b)}), nil
 }
 

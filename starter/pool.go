@@ -35,9 +35,15 @@ func (s *operatorService) CheckPool(ctx context.Context, r *connect.Request[lacu
 func (s *operatorService) RebuildPool(ctx context.Context, r *connect.Request[lacunav1.RebuildPoolRequest]) (*connect.Response[lacunav1.RebuildPoolResponse], error) {
 	m := r.Msg
 	limit, limitErr := oneTo("limit", m.GetLimit(), maxRebuild, maxRebuild)
-	if err := errors.Join(validPool(m.GetBizType()), limitErr, sequence.ValidateActor(m.GetActor())); err != nil {
+	if err := errors.Join(validPool(m.GetBizType()), limitErr); err != nil {
 		return nil, apiError(err)
 	}
+	if m.GetActor() != "" {
+		if err := sequence.ValidateActor(m.GetActor()); err != nil {
+			return nil, apiError(err)
+		}
+	}
+	actor := callerName(ctx)
 	ctx, cancel := s.untilStopped(ctx)
 	defer cancel()
 	if m.GetDryRun() {
@@ -48,9 +54,9 @@ func (s *operatorService) RebuildPool(ctx context.Context, r *connect.Request[la
 		would := min(report.Total(), int64(limit))
 		return connect.NewResponse(&lacunav1.RebuildPoolResponse{Pools: driftMessages(report), Corrected: would, Left: report.Total() - would}), nil
 	}
-	slog.InfoContext(ctx, "an operator rebuilds the pool", "actor", m.GetActor(), "biz_type", m.GetBizType(), "limit", limit)
+	slog.InfoContext(ctx, "an operator rebuilds the pool", "actor", actor, "note", m.GetActor(), "biz_type", m.GetBizType(), "limit", limit)
 	report, err := drift.Rebuild(ctx, s.ledger, s.pool, m.GetBizType(), limit)
-	slog.InfoContext(ctx, "the pool was rebuilt", "actor", m.GetActor(), "biz_type", m.GetBizType(),
+	slog.InfoContext(ctx, "the pool was rebuilt", "actor", actor, "biz_type", m.GetBizType(),
 		"corrected", report.Total(), "left", report.Left, "error", err)
 	response := &lacunav1.RebuildPoolResponse{Pools: driftMessages(report), Corrected: report.Total(), Left: report.Left}
 	if err != nil {

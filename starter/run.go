@@ -33,7 +33,16 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	links := runlink.Maker{UI: settings.TemporalUIURL, Namespace: p.Namespace}
 	service := &sequenceService{issuer: i, ledger: p.Ledger, runs: links}
-	api, err := listen(ctx, p.Telemetry, settings.Listen, service, &operatorService{ledger: p.Ledger, pool: p.Pool, runs: links, stopping: ctx})
+	gate, keep, err := openGate(ctx, p, settings)
+	if err != nil {
+		return errors.Join(err, stop(ctx, i.Stop))
+	}
+	defer keep()
+	cert, err := certificateOf(p, settings)
+	if err != nil {
+		return errors.Join(err, stop(ctx, i.Stop))
+	}
+	api, err := listen(ctx, p.Telemetry, gate, cert, settings.Listen, service, &operatorService{ledger: p.Ledger, pool: p.Pool, runs: links, stopping: ctx})
 	if err != nil {
 		return errors.Join(err, stop(ctx, i.Stop))
 	}

@@ -20,26 +20,27 @@ import (
 // maxBody is the largest request, in bytes.
 const maxBody = 1 << 20
 
-// server is the API over HTTP/1.1 and cleartext HTTP/2: Connect, gRPC, gRPC-Web and plain JSON.
+// server is the API over HTTP/1.1 and HTTP/2, with or without TLS: Connect, gRPC, gRPC-Web and plain JSON.
 type server struct {
 	http     *http.Server
 	listener net.Listener
 	failed   chan error
 }
 
-func listen(ctx context.Context, t *telemetry.Telemetry, address string, service *sequenceService, operator *operatorService) (*server, error) {
+func listen(ctx context.Context, t *telemetry.Telemetry, g *gate, cert *certificate, address string, service *sequenceService, operator *operatorService) (*server, error) {
 	observe, err := t.Connect()
 	if err != nil {
 		return nil, err
 	}
 	options := connect.WithHandlerOptions(
-		connect.WithInterceptors(observe),
+		connect.WithInterceptors(observe, g),
 		connect.WithCodec(strictJSON{}),
 		connect.WithCompression("gzip", nil, nil), // requests are small, and an inflated one would pass the bound
 	)
 	mux := http.NewServeMux()
-	mux.Handle(lacunav1connect.NewSequenceServiceHandler(service, options))
-	mux.Handle(lacunav1connect.NewOperatorServiceHandler(operator, options))
+	serve := func(path string, h http.Handler) { mux.Handle(path, g.identify(boundBody(h))) }
+	serve(lacunav1connect.NewSequenceServiceHandler(service, options))
+	serve(lacunav1connect.NewOperatorServiceHandler(operator, options))
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -47,16 +48,25 @@ func listen(ctx context.Context, t *telemetry.Telemetry, address string, service
 	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true)
+	if cert == nil {
+		protocols.SetUnencryptedHTTP2(true)
+	} else {
+		protocols.SetHTTP2(true)
+	}
 	s := &server{
 		http: &http.Server{
-			Handler: boundBody(mux), Protocols: protocols,
+			Handler: mux, Protocols: protocols,
 			ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		},
 		listener: listener, failed: make(chan error, 1),
 	}
+	serveOn := s.http.Serve
+	if cert != nil {
+		s.http.TLSConfig = cert.config()
+		serveOn = func(l net.Listener) error { return s.http.ServeTLS(l, "", "") }
+	}
 	go func() {
-		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := serveOn(listener); !errors.Is(err, http.ErrServerClosed) {
 			s.failed <- err
 		}
 	}()

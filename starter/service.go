@@ -85,7 +85,7 @@ func (s *sequenceService) settleOne(ctx context.Context, kind sequence.Kind, m n
 	if err != nil {
 		return 0, apiError(err)
 	}
-	results, err := s.issuer.Settle(ctx, []sequence.Command{{Kind: kind, Ticket: ticket, BizKey: bizKey}})
+	results, err := s.issuer.Settle(ctx, []sequence.Command{{Kind: kind, Ticket: ticket, BizKey: bizKey, Actor: callerName(ctx)}})
 	if err == nil {
 		err = results[0].Err
 	}
@@ -125,6 +125,7 @@ func (s *sequenceService) Settle(ctx context.Context, r *connect.Request[lacunav
 			answers[i] = &lacunav1.SettleResult{Error: settleError(err)}
 			continue
 		}
+		command.Actor = callerName(ctx)
 		commands, places = append(commands, command), append(places, i)
 	}
 	if len(commands) > 0 {

@@ -46,6 +46,7 @@ type commands struct {
 	Migrate migrateCommands `cmd:"" help:"Bring the ledger's tables up to date."`
 	Window  windowCommand   `cmd:"" help:"Weigh safety windows by the confirms that came late."`
 	Pool    poolCommands    `cmd:"" help:"Compare the pool in Redis with the ledger, and bring it back."`
+	Token   tokenCommands   `cmd:"" help:"Make, list and revoke the tokens that callers carry."`
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {

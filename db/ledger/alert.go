@@ -16,15 +16,18 @@ const (
 	AlertDeadLetter AlertKind = "DEAD_LETTER"
 	// AlertConflict tells of two holders that met.
 	AlertConflict AlertKind = "CONFLICT"
+	// AlertAbandonBudget tells of a token whose holder abandons more numbers than it is meant to. Its subject is
+	// the token's name.
+	AlertAbandonBudget AlertKind = "ABANDON_BUDGET"
 )
 
 // AlertKinds lists every kind.
-var AlertKinds = [...]AlertKind{AlertDeadLetter, AlertConflict}
+var AlertKinds = [...]AlertKind{AlertDeadLetter, AlertConflict, AlertAbandonBudget}
 
 // Untold is what nobody was told of yet, of one kind and one biz type.
 type Untold struct {
 	Kind    AlertKind
-	BizType string
+	BizType string // of AlertAbandonBudget it is the token's name
 	Count   int64
 	Samples []Sample // the oldest
 	upTo    int64    // the id of the newest
@@ -47,11 +50,14 @@ type Sample struct {
 	Time    time.Time
 }
 
-// alertTables are where the kinds stand, and what a sample of them is.
-var alertTables = map[AlertKind]struct{ table, index, time, sample string }{
-	AlertDeadLetter: {"t_seq_issue_dead", "idx_dead_alerted", "dead_time", "seq_no, life, batch_id, biz_key, cause, dead_reason, dead_time"},
-	AlertConflict: {"t_seq_conflict", "idx_conflict_alerted", "detected_time", `seq_no, asked_life, COALESCE((SELECT batch_id FROM t_seq_issue_log n WHERE n.biz_type = a.biz_type AND n.seq_no = a.seq_no), ''),
+// alertTables are where the kinds stand, by what they are told apart, how they are counted and what a sample of
+// them is.
+var alertTables = map[AlertKind]struct{ table, index, subject, count, time, sample string }{
+	AlertDeadLetter: {"t_seq_issue_dead", "idx_dead_alerted", "biz_type", "COUNT(*)", "dead_time", "seq_no, life, batch_id, biz_key, cause, dead_reason, dead_time"},
+	AlertConflict: {"t_seq_conflict", "idx_conflict_alerted", "biz_type", "COUNT(*)", "detected_time", `seq_no, asked_life, COALESCE((SELECT batch_id FROM t_seq_issue_log n WHERE n.biz_type = a.biz_type AND n.seq_no = a.seq_no), ''),
 		asked_biz_key, '', CONCAT('held by ', biz_type, '~', seq_no, '~', current_life, IF(current_biz_key = '', '', CONCAT(' for ', current_biz_key))), detected_time`},
+	AlertAbandonBudget: {"t_seq_token_excess", "idx_excess_alerted", "token", "CAST(SUM(abandoned) AS SIGNED)", "excess_time",
+		`'', 0, '', '', '', CONCAT('its budget is ', budget, ' a minute'), excess_time`},
 }
 
 // Untold reads what nobody was told of yet, with at most so many samples each, where the last alert of
@@ -75,10 +81,10 @@ func (l *Ledger) Untold(ctx context.Context, samples int) ([]Untold, error) {
 
 func (l *Ledger) untold(ctx context.Context, kind AlertKind) ([]Untold, error) {
 	of := alertTables[kind]
-	rows, err := l.db.QueryContext(ctx, `SELECT biz_type, COUNT(*), MAX(id) FROM `+of.table+` a FORCE INDEX (`+of.index+`)
+	rows, err := l.db.QueryContext(ctx, `SELECT `+of.subject+`, `+of.count+`, MAX(id) FROM `+of.table+` a FORCE INDEX (`+of.index+`)
 		WHERE alerted_time IS NULL AND `+of.time+` < UTC_TIMESTAMP(6) - INTERVAL ? MICROSECOND
-		AND NOT EXISTS (SELECT 1 FROM t_seq_alert t WHERE t.kind = ? AND t.biz_type = a.biz_type AND t.next_time > UTC_TIMESTAMP(6))
-		GROUP BY biz_type`, settleAfter.Microseconds(), string(kind))
+		AND NOT EXISTS (SELECT 1 FROM t_seq_alert t WHERE t.kind = ? AND t.biz_type = a.`+of.subject+` AND t.next_time > UTC_TIMESTAMP(6))
+		GROUP BY `+of.subject, settleAfter.Microseconds(), string(kind))
 	return collect(rows, err, func(row row) (Untold, error) {
 		u := Untold{Kind: kind}
 		err := row.Scan(&u.BizType, &u.Count, &u.upTo)
@@ -88,7 +94,7 @@ func (l *Ledger) untold(ctx context.Context, kind AlertKind) ([]Untold, error) {
 
 func (l *Ledger) alertSamples(ctx context.Context, u Untold, most int) ([]Sample, error) {
 	of := alertTables[u.Kind]
-	rows, err := l.db.QueryContext(ctx, "SELECT "+of.sample+" FROM "+of.table+" a FORCE INDEX ("+of.index+") WHERE alerted_time IS NULL AND biz_type = ? ORDER BY id LIMIT ?", u.BizType, most)
+	rows, err := l.db.QueryContext(ctx, "SELECT "+of.sample+" FROM "+of.table+" a FORCE INDEX ("+of.index+") WHERE alerted_time IS NULL AND "+of.subject+" = ? ORDER BY id LIMIT ?", u.BizType, most)
 	return collect(rows, err, func(row row) (Sample, error) {
 		s := Sample{Ticket: sequence.Ticket{BizType: u.BizType}}
 		err := row.Scan(&s.Ticket.SeqNo, &s.Ticket.Life, &s.BatchID, &s.BizKey, &s.Cause, &s.Reason, &s.Time)
@@ -115,7 +121,7 @@ func (l *Ledger) ClaimAlert(ctx context.Context, u Untold, lasts time.Duration) 
 func (l *Ledger) Told(ctx context.Context, u Untold) error {
 	of := alertTables[u.Kind]
 	for {
-		n, err := l.exec(ctx, "UPDATE "+of.table+" SET alerted_time = UTC_TIMESTAMP(6) WHERE alerted_time IS NULL AND biz_type = ? AND id <= ? ORDER BY id LIMIT ?",
+		n, err := l.exec(ctx, "UPDATE "+of.table+" SET alerted_time = UTC_TIMESTAMP(6) WHERE alerted_time IS NULL AND "+of.subject+" = ? AND id <= ? ORDER BY id LIMIT ?",
 			u.BizType, u.upTo, toldBatch)
 		if err != nil || n < toldBatch {
 			return classify(fmt.Sprintf("mark an alert of %s as sent", u.BizType), err)

@@ -38,7 +38,7 @@ type shop struct {
 
 func openShop(ctx context.Context, s settings) (*shop, error) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	lacuna, err := client.Dial(s.URL, client.WithLogger(log))
+	lacuna, err := client.Dial(s.URL, client.WithLogger(log), client.WithTokenFrom(client.TokenFromEnvironment))
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ type system struct {
 	binaries devenv.Binaries
 	keeper   *devenv.Supervisor
 	shop     *devenv.Child
+	token    string
 }
 
 func newSystem(s settings, out io.Writer) *system {
@@ -101,6 +102,7 @@ func (y *system) start(ctx context.Context) error {
 		{"Temporal", y.startTemporal},
 		{"tables", y.migrate},
 		{"biz types", y.seed},
+		{"token", y.makeToken},
 		{"worker", y.startWorker},
 		{"starter", y.startStarter},
 	} {
@@ -274,7 +276,7 @@ func ready(ctx context.Context, url string) error {
 
 // introduce takes a number, so that there is a lifecycle to look at, and says what to try.
 func (y *system) introduce(ctx context.Context) error {
-	c, err := client.Dial(y.apiURL())
+	c, err := client.Dial(y.apiURL(), client.WithToken(y.token))
 	if err != nil {
 		return err
 	}
@@ -283,18 +285,21 @@ func (y *system) introduce(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("take a first number: %w", err)
 	}
-	service := y.apiURL() + "/lacuna.v1.SequenceService"
+	service, header := y.apiURL()+"/lacuna.v1.SequenceService", near(y.headerFile())
 	y.progress.say(`
 API           %s
 Temporal UI   %s
 A lifecycle   %s
 
-Try, and look at the lifecycle after each:
+Try, and look at the lifecycle after each (the file holds an admin's token for this machine):
 
-  curl -s %s/Next -H 'Content-Type: application/json' -d '{"bizType":"ORDER","bizKey":"cart-1"}'
-  curl -s %s/Abandon -H 'Content-Type: application/json' -d '{"ticket":"ORDER~A-000001~1"}'
-  curl -s %s/Get -H 'Content-Type: application/json' -d '{"bizType":"ORDER","seqNo":"A-000001"}'
-`, y.apiURL(), y.uiURL(), y.uiURL()+"/namespaces/"+devenv.TemporalNamespace+"/workflows/"+n.Ticket, service, service, service)
+  curl -s -H @%s %s/Next -H 'Content-Type: application/json' -d '{"bizType":"ORDER","bizKey":"cart-1"}'
+  curl -s -H @%s %s/Abandon -H 'Content-Type: application/json' -d '{"ticket":"ORDER~A-000001~1"}'
+  curl -s -H @%s %s/Get -H 'Content-Type: application/json' -d '{"bizType":"ORDER","seqNo":"A-000001"}'
+
+  export LACUNA_TOKEN_FILE=%s LACUNA_API=%s    # for %s
+`, y.apiURL(), y.uiURL(), y.uiURL()+"/namespaces/"+devenv.TemporalNamespace+"/workflows/"+n.Ticket, header, service, header, service, header, service,
+		near(y.tokenFile()), y.apiURL(), near(y.settings.path("bin", "lacuna")))
 	return nil
 }
 
@@ -306,6 +311,7 @@ func (y *system) startShop() error {
 		Args: []string{"--events", y.settings.Events, "--speed", fmt.Sprint(y.settings.Speed)},
 		Env: []string{
 			"LACUNA_URL=" + y.apiURL(), "LACUNA_SHOP_DSN=" + y.dsn(shopDatabase), "LACUNA_MYSQL_DSN=" + y.dsn(ledgerDatabase),
+			"LACUNA_TOKEN_FILE=" + y.tokenFile(),
 		},
 	})
 	return err

@@ -1,4 +1,4 @@
-// Package alert tells people of numbers that need them: dead letters and conflicts. What they were not
+// Package alert tells people of what needs them: dead letters, conflicts, and callers that abandon too much. What they were not
 // told of yet stands in the ledger, so that no alert is lost with a process, and one process tells of it.
 //
 // In a storm there is one alert per kind, biz type and minute, with a count and samples. An alert that
@@ -46,10 +46,12 @@ type Channel interface {
 
 // Alert is what people are told: that there is something, and examples.
 type Alert struct {
-	Kind    ledger.AlertKind `json:"kind"` // DEAD_LETTER or CONFLICT
+	Kind    ledger.AlertKind `json:"kind"` // DEAD_LETTER, CONFLICT or ABANDON_BUDGET
 	BizType string           `json:"biz_type"`
+	Token   string           `json:"token,omitempty"` // the name, of ABANDON_BUDGET, which is of no biz type
 	Count   int64            `json:"count"`
-	Numbers []Number         `json:"numbers"` // the oldest, 5 at most
+	Reason  string           `json:"reason,omitempty"` // of ABANDON_BUDGET
+	Numbers []Number         `json:"numbers"`          // the oldest, 5 at most
 }
 
 // Number is one of an alert's numbers.
@@ -122,6 +124,13 @@ func (s *Sender) round(ctx context.Context) error {
 }
 
 func (s *Sender) alertOf(u ledger.Untold) Alert {
+	if u.Kind == ledger.AlertAbandonBudget {
+		a := Alert{Kind: u.Kind, Token: u.BizType, Count: u.Count}
+		if len(u.Samples) > 0 {
+			a.Reason = u.Samples[0].Reason
+		}
+		return a
+	}
 	a := Alert{Kind: u.Kind, BizType: u.BizType, Count: u.Count}
 	for _, n := range u.Samples {
 		a.Numbers = append(a.Numbers, Number{
@@ -134,6 +143,9 @@ func (s *Sender) alertOf(u ledger.Untold) Alert {
 
 // Text says an alert in a few lines.
 func (a Alert) Text() string {
+	if a.Kind == ledger.AlertAbandonBudget {
+		return fmt.Sprintf("Lacuna: the holder of token %s abandons more numbers than it is meant to: %d; %s", a.Token, a.Count, a.Reason)
+	}
 	text := fmt.Sprintf("Lacuna: dead letters of %s that need a person: %d", a.BizType, a.Count)
 	if a.Kind == ledger.AlertConflict {
 		text = fmt.Sprintf("Lacuna: numbers of %s at which two holders met: %d", a.BizType, a.Count)

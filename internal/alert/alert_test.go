@@ -16,6 +16,7 @@ import (
 
 	"github.com/lacuna-seq/lacuna/db/ledger"
 	"github.com/lacuna-seq/lacuna/db/migrations"
+	"github.com/lacuna-seq/lacuna/internal/access"
 	"github.com/lacuna-seq/lacuna/internal/alert"
 	"github.com/lacuna-seq/lacuna/internal/runlink"
 	"github.com/lacuna-seq/lacuna/internal/testkit"
@@ -147,6 +148,29 @@ func TestAConflictNamesBothHolders(t *testing.T) {
 	require.Equal(t, "o-2", a.Numbers[0].BizKey)
 	require.Equal(t, "seg-1", a.Numbers[0].BatchID)
 	require.Equal(t, "held by ORDER~A-000001~1 for o-1", a.Numbers[0].Reason)
+}
+
+func TestAbandonmentsOverABudgetAreToldByToken(t *testing.T) {
+	d := newDesk(t, 1)
+	require.NoError(t, d.AddExcess(t.Context(), []access.Excess{
+		{Token: "shop", Budget: 600, Abandoned: 700}, {Token: "till", Budget: 60, Abandoned: 61}, {Token: "shop", Budget: 600, Abandoned: 50},
+	}))
+	_, err := d.DB().ExecContext(t.Context(), "UPDATE t_seq_token_excess SET excess_time = excess_time - INTERVAL 1 MINUTE")
+	require.NoError(t, err)
+	d.watch(t, 2)
+	told := map[string]alert.Alert{}
+	for range 2 {
+		a := <-d.alerts
+		told[a.Token] = a
+	}
+	require.Equal(t, alert.Alert{Kind: ledger.AlertAbandonBudget, Token: "shop", Count: 750, Reason: "its budget is 600 a minute"}, told["shop"])
+	require.Equal(t, int64(61), told["till"].Count)
+	require.Equal(t, "Lacuna: the holder of token till abandons more numbers than it is meant to: 61; its budget is 60 a minute", told["till"].Text())
+	left := func() (n int) {
+		require.NoError(t, d.DB().QueryRowContext(t.Context(), "SELECT COUNT(*) FROM t_seq_token_excess WHERE alerted_time IS NULL").Scan(&n))
+		return n
+	}
+	testkit.Eventually(t, func() bool { return left() == 0 }, "they do not count as told")
 }
 
 func TestAnAlertThatCannotBeSentIsSentLater(t *testing.T) {

@@ -43,6 +43,9 @@ type Starter struct {
 	Process
 	Listen        string        `name:"listen" env:"LACUNA_LISTEN" default:":8080" help:"Where the API listens."`
 	OpsListen     string        `name:"ops-listen" env:"LACUNA_OPS_LISTEN" default:":8081" help:"Where health and metrics are served."`
+	Access        string        `name:"access" env:"LACUNA_ACCESS" default:"token" enum:"token,open" help:"Who may call the API: whoever holds a token, or, for experiments, everybody (open)."`
+	TLSCert       string        `name:"tls-cert" env:"LACUNA_TLS_CERT" placeholder:"file" help:"The API's certificate with its chain, PEM; read again when it changes. Without one the API is plain HTTP."`
+	TLSKey        string        `name:"tls-key" env:"LACUNA_TLS_KEY" placeholder:"file" help:"Its key, PEM."`
 	Lease         time.Duration `name:"lease" env:"LACUNA_LEASE" default:"15s" help:"How long this process may hand out numbers after the ledger last heard of it; 2s to 15s."`
 	TemporalUIURL string        `name:"temporal-ui-url" env:"LACUNA_TEMPORAL_UI_URL" placeholder:"http://host:port" help:"The Temporal UI, for links to the runs of numbers."`
 }
@@ -93,7 +96,11 @@ func (p Process) Validate() error {
 // Validate reports all faults, joined.
 func (s Starter) Validate() error {
 	lease := validateRange("LACUNA_LEASE", s.Lease, 2*time.Second, 15*time.Second) // the patience of runs and of the patrol is made for that
-	return errors.Join(s.Servers.Validate(), s.Process.Validate(), lease, validateAddress("LACUNA_LISTEN", s.Listen),
+	var pair error
+	if (s.TLSCert == "") != (s.TLSKey == "") {
+		pair = fault("LACUNA_TLS_CERT, LACUNA_TLS_KEY", "belong together: one of them is missing")
+	}
+	return errors.Join(s.Servers.Validate(), s.Process.Validate(), lease, pair, validateAddress("LACUNA_LISTEN", s.Listen),
 		validateAddress("LACUNA_OPS_LISTEN", s.OpsListen), validateURL("LACUNA_TEMPORAL_UI_URL", s.TemporalUIURL, false, "http", "https"))
 }
 

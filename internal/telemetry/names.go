@@ -18,6 +18,7 @@ const (
 	MetricOverdue      = "lacuna_oldest_overdue_seconds"
 	MetricPatrolAge    = "lacuna_patrol_age_seconds"
 	MetricAlerts       = "lacuna_alerts"
+	MetricRefused      = "lacuna_refused"
 )
 
 // Attribute keys of metrics, spans and log lines. Numbers and tickets stand in spans and logs only.

@@ -444,6 +444,66 @@ func (FindingKind) EnumDescriptor() ([]byte, []int) {
 	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{6}
 }
 
+// Role is what the holder of a token may do.
+type Role int32
+
+const (
+	Role_ROLE_UNSPECIFIED Role = 0
+	// Takes, settles and reads numbers of the biz types that its token names.
+	Role_ROLE_CALLER Role = 1
+	// Reads everything and changes nothing.
+	Role_ROLE_AUDITOR Role = 2
+	// Does what an auditor does, acts on dead letters and the pool, and settles numbers by hand.
+	Role_ROLE_OPERATOR Role = 3
+	// Does everything.
+	Role_ROLE_ADMIN Role = 4
+)
+
+// Enum value maps for Role.
+var (
+	Role_name = map[int32]string{
+		0: "ROLE_UNSPECIFIED",
+		1: "ROLE_CALLER",
+		2: "ROLE_AUDITOR",
+		3: "ROLE_OPERATOR",
+		4: "ROLE_ADMIN",
+	}
+	Role_value = map[string]int32{
+		"ROLE_UNSPECIFIED": 0,
+		"ROLE_CALLER":      1,
+		"ROLE_AUDITOR":     2,
+		"ROLE_OPERATOR":    3,
+		"ROLE_ADMIN":       4,
+	}
+)
+
+func (x Role) Enum() *Role {
+	p := new(Role)
+	*p = x
+	return p
+}
+
+func (x Role) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Role) Descriptor() protoreflect.EnumDescriptor {
+	return file_lacuna_v1_operator_proto_enumTypes[7].Descriptor()
+}
+
+func (Role) Type() protoreflect.EnumType {
+	return &file_lacuna_v1_operator_proto_enumTypes[7]
+}
+
+func (x Role) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Role.Descriptor instead.
+func (Role) EnumDescriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{7}
+}
+
 // BizType is one numbering and its rules.
 type BizType struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1534,7 +1594,7 @@ type RequeueDeadLettersRequest struct {
 	Limit int32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
 	// Only counts what it would do.
 	DryRun bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// Who does it. Required.
+	// A note on who does it; what counts is the name of the call's token. Optional.
 	Actor string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
 	// Why, for the record. Optional.
 	Reason        string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -1693,7 +1753,7 @@ type WriteOffDeadLettersRequest struct {
 	Limit int32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
 	// Only counts what it would do.
 	DryRun bool `protobuf:"varint,4,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// Who does it. Required.
+	// A note on who does it; what counts is the name of the call's token. Optional.
 	Actor string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
 	// Why. Required, and stays with the number.
 	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -3292,7 +3352,7 @@ type RebuildPoolRequest struct {
 	Limit int32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
 	// Only looks, as CheckPool does.
 	DryRun bool `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// Who does it, for the log. Required.
+	// A note on who does it, for the log; what counts is the name of the call's token. Optional.
 	Actor         string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3426,6 +3486,446 @@ func (x *RebuildPoolResponse) GetInterrupted() string {
 		return x.Interrupted
 	}
 	return ""
+}
+
+// Token is what is kept of a token: not its text.
+type Token struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// [a-z][a-z0-9-]{0,31}. It stands with what the holder does.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Role Role   `protobuf:"varint,2,opt,name=role,proto3,enum=lacuna.v1.Role" json:"role,omitempty"`
+	// Those that a caller may touch, * for all; none for other roles.
+	BizTypes []string `protobuf:"bytes,3,rep,name=biz_types,json=bizTypes,proto3" json:"biz_types,omitempty"`
+	// How many calls a second a process takes, 1 to 1,000,000; RESOURCE_EXHAUSTED above. 10,000.
+	Rate int32 `protobuf:"varint,4,opt,name=rate,proto3" json:"rate,omitempty"`
+	// How many numbers it may abandon a minute, at one process, before people are told, 1 to 1,000,000,000. They
+	// are abandoned all the same. 10,000.
+	AbandonBudget int64                  `protobuf:"varint,5,opt,name=abandon_budget,json=abandonBudget,proto3" json:"abandon_budget,omitempty"`
+	CreatedBy     string                 `protobuf:"bytes,6,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
+	CreatedTime   *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_time,json=createdTime,proto3" json:"created_time,omitempty"`
+	// Absent where it does not expire.
+	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	RevokedBy  string                 `protobuf:"bytes,9,opt,name=revoked_by,json=revokedBy,proto3" json:"revoked_by,omitempty"`
+	// Absent where it is not revoked.
+	RevokedTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=revoked_time,json=revokedTime,proto3" json:"revoked_time,omitempty"`
+	// To the minute. Absent where it was not used.
+	LastUsedTime  *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=last_used_time,json=lastUsedTime,proto3" json:"last_used_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Token) Reset() {
+	*x = Token{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Token) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Token) ProtoMessage() {}
+
+func (x *Token) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Token.ProtoReflect.Descriptor instead.
+func (*Token) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *Token) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Token) GetRole() Role {
+	if x != nil {
+		return x.Role
+	}
+	return Role_ROLE_UNSPECIFIED
+}
+
+func (x *Token) GetBizTypes() []string {
+	if x != nil {
+		return x.BizTypes
+	}
+	return nil
+}
+
+func (x *Token) GetRate() int32 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *Token) GetAbandonBudget() int64 {
+	if x != nil {
+		return x.AbandonBudget
+	}
+	return 0
+}
+
+func (x *Token) GetCreatedBy() string {
+	if x != nil {
+		return x.CreatedBy
+	}
+	return ""
+}
+
+func (x *Token) GetCreatedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedTime
+	}
+	return nil
+}
+
+func (x *Token) GetExpireTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpireTime
+	}
+	return nil
+}
+
+func (x *Token) GetRevokedBy() string {
+	if x != nil {
+		return x.RevokedBy
+	}
+	return ""
+}
+
+func (x *Token) GetRevokedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RevokedTime
+	}
+	return nil
+}
+
+func (x *Token) GetLastUsedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastUsedTime
+	}
+	return nil
+}
+
+type CreateTokenRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Role  Role                   `protobuf:"varint,2,opt,name=role,proto3,enum=lacuna.v1.Role" json:"role,omitempty"`
+	// As of Token; required for a caller.
+	BizTypes      []string `protobuf:"bytes,3,rep,name=biz_types,json=bizTypes,proto3" json:"biz_types,omitempty"`
+	Rate          int32    `protobuf:"varint,4,opt,name=rate,proto3" json:"rate,omitempty"`
+	AbandonBudget int64    `protobuf:"varint,5,opt,name=abandon_budget,json=abandonBudget,proto3" json:"abandon_budget,omitempty"`
+	// How long it lasts, 1 s to 10 years. For good.
+	Lifetime      *durationpb.Duration `protobuf:"bytes,6,opt,name=lifetime,proto3" json:"lifetime,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateTokenRequest) Reset() {
+	*x = CreateTokenRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateTokenRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateTokenRequest) ProtoMessage() {}
+
+func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
+func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *CreateTokenRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CreateTokenRequest) GetRole() Role {
+	if x != nil {
+		return x.Role
+	}
+	return Role_ROLE_UNSPECIFIED
+}
+
+func (x *CreateTokenRequest) GetBizTypes() []string {
+	if x != nil {
+		return x.BizTypes
+	}
+	return nil
+}
+
+func (x *CreateTokenRequest) GetRate() int32 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *CreateTokenRequest) GetAbandonBudget() int64 {
+	if x != nil {
+		return x.AbandonBudget
+	}
+	return 0
+}
+
+func (x *CreateTokenRequest) GetLifetime() *durationpb.Duration {
+	if x != nil {
+		return x.Lifetime
+	}
+	return nil
+}
+
+type CreateTokenResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Token *Token                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	// What its holder sends: Authorization: Bearer <text>.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateTokenResponse) Reset() {
+	*x = CreateTokenResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateTokenResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateTokenResponse) ProtoMessage() {}
+
+func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
+func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *CreateTokenResponse) GetToken() *Token {
+	if x != nil {
+		return x.Token
+	}
+	return nil
+}
+
+func (x *CreateTokenResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+type ListTokensRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTokensRequest) Reset() {
+	*x = ListTokensRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTokensRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTokensRequest) ProtoMessage() {}
+
+func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
+func (*ListTokensRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{41}
+}
+
+type ListTokensResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tokens        []*Token               `protobuf:"bytes,1,rep,name=tokens,proto3" json:"tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTokensResponse) Reset() {
+	*x = ListTokensResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTokensResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTokensResponse) ProtoMessage() {}
+
+func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
+func (*ListTokensResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *ListTokensResponse) GetTokens() []*Token {
+	if x != nil {
+		return x.Tokens
+	}
+	return nil
+}
+
+type RevokeTokenRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeTokenRequest) Reset() {
+	*x = RevokeTokenRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeTokenRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeTokenRequest) ProtoMessage() {}
+
+func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
+func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *RevokeTokenRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type RevokeTokenResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Token         *Token                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeTokenResponse) Reset() {
+	*x = RevokeTokenResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeTokenResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeTokenResponse) ProtoMessage() {}
+
+func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
+func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *RevokeTokenResponse) GetToken() *Token {
+	if x != nil {
+		return x.Token
+	}
+	return nil
 }
 
 var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
@@ -3686,7 +4186,40 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x05pools\x18\x01 \x03(\v2\x14.lacuna.v1.PoolDriftR\x05pools\x12\x1c\n" +
 	"\tcorrected\x18\x02 \x01(\x03R\tcorrected\x12\x12\n" +
 	"\x04left\x18\x03 \x01(\x03R\x04left\x12 \n" +
-	"\vinterrupted\x18\x04 \x01(\tR\vinterrupted*T\n" +
+	"\vinterrupted\x18\x04 \x01(\tR\vinterrupted\"\xd3\x03\n" +
+	"\x05Token\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
+	"\x04role\x18\x02 \x01(\x0e2\x0f.lacuna.v1.RoleR\x04role\x12\x1b\n" +
+	"\tbiz_types\x18\x03 \x03(\tR\bbizTypes\x12\x12\n" +
+	"\x04rate\x18\x04 \x01(\x05R\x04rate\x12%\n" +
+	"\x0eabandon_budget\x18\x05 \x01(\x03R\rabandonBudget\x12\x1d\n" +
+	"\n" +
+	"created_by\x18\x06 \x01(\tR\tcreatedBy\x12=\n" +
+	"\fcreated_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\vcreatedTime\x12;\n" +
+	"\vexpire_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"expireTime\x12\x1d\n" +
+	"\n" +
+	"revoked_by\x18\t \x01(\tR\trevokedBy\x12=\n" +
+	"\frevoked_time\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\vrevokedTime\x12@\n" +
+	"\x0elast_used_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\flastUsedTime\"\xdc\x01\n" +
+	"\x12CreateTokenRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
+	"\x04role\x18\x02 \x01(\x0e2\x0f.lacuna.v1.RoleR\x04role\x12\x1b\n" +
+	"\tbiz_types\x18\x03 \x03(\tR\bbizTypes\x12\x12\n" +
+	"\x04rate\x18\x04 \x01(\x05R\x04rate\x12%\n" +
+	"\x0eabandon_budget\x18\x05 \x01(\x03R\rabandonBudget\x125\n" +
+	"\blifetime\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\blifetime\"Q\n" +
+	"\x13CreateTokenResponse\x12&\n" +
+	"\x05token\x18\x01 \x01(\v2\x10.lacuna.v1.TokenR\x05token\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\x13\n" +
+	"\x11ListTokensRequest\">\n" +
+	"\x12ListTokensResponse\x12(\n" +
+	"\x06tokens\x18\x01 \x03(\v2\x10.lacuna.v1.TokenR\x06tokens\"(\n" +
+	"\x12RevokeTokenRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"=\n" +
+	"\x13RevokeTokenResponse\x12&\n" +
+	"\x05token\x18\x01 \x01(\v2\x10.lacuna.v1.TokenR\x05token*T\n" +
 	"\x05Track\x12\x15\n" +
 	"\x11TRACK_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vTRACK_EVERY\x10\x01\x12\x13\n" +
@@ -3730,7 +4263,14 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	" FINDING_KIND_DEAD_WITHOUT_LETTER\x10\t\x12\x1f\n" +
 	"\x1bFINDING_KIND_SURPLUS_LETTER\x10\n" +
 	"\x12\x1c\n" +
-	"\x18FINDING_KIND_SUM_DIFFERS\x10\v2\xb5\a\n" +
+	"\x18FINDING_KIND_SUM_DIFFERS\x10\v*b\n" +
+	"\x04Role\x12\x14\n" +
+	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vROLE_CALLER\x10\x01\x12\x10\n" +
+	"\fROLE_AUDITOR\x10\x02\x12\x11\n" +
+	"\rROLE_OPERATOR\x10\x03\x12\x0e\n" +
+	"\n" +
+	"ROLE_ADMIN\x10\x042\xa1\t\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
@@ -3744,7 +4284,11 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x05Audit\x12\x17.lacuna.v1.AuditRequest\x1a\x18.lacuna.v1.AuditResponse\"\x03\x90\x02\x01\x12T\n" +
 	"\fAdviseWindow\x12\x1e.lacuna.v1.AdviseWindowRequest\x1a\x1f.lacuna.v1.AdviseWindowResponse\"\x03\x90\x02\x01\x12K\n" +
 	"\tCheckPool\x12\x1b.lacuna.v1.CheckPoolRequest\x1a\x1c.lacuna.v1.CheckPoolResponse\"\x03\x90\x02\x01\x12L\n" +
-	"\vRebuildPool\x12\x1d.lacuna.v1.RebuildPoolRequest\x1a\x1e.lacuna.v1.RebuildPoolResponseB5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
+	"\vRebuildPool\x12\x1d.lacuna.v1.RebuildPoolRequest\x1a\x1e.lacuna.v1.RebuildPoolResponse\x12L\n" +
+	"\vCreateToken\x12\x1d.lacuna.v1.CreateTokenRequest\x1a\x1e.lacuna.v1.CreateTokenResponse\x12N\n" +
+	"\n" +
+	"ListTokens\x12\x1c.lacuna.v1.ListTokensRequest\x1a\x1d.lacuna.v1.ListTokensResponse\"\x03\x90\x02\x01\x12L\n" +
+	"\vRevokeToken\x12\x1d.lacuna.v1.RevokeTokenRequest\x1a\x1e.lacuna.v1.RevokeTokenResponseB5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
 var (
 	file_lacuna_v1_operator_proto_rawDescOnce sync.Once
@@ -3758,8 +4302,8 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 	return file_lacuna_v1_operator_proto_rawDescData
 }
 
-var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -3768,138 +4312,162 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(PoolOrder)(0),                      // 4: lacuna.v1.PoolOrder
 	(DeadCause)(0),                      // 5: lacuna.v1.DeadCause
 	(FindingKind)(0),                    // 6: lacuna.v1.FindingKind
-	(*BizType)(nil),                     // 7: lacuna.v1.BizType
-	(*Probe)(nil),                       // 8: lacuna.v1.Probe
-	(*SQLProbe)(nil),                    // 9: lacuna.v1.SQLProbe
-	(*HTTPProbe)(nil),                   // 10: lacuna.v1.HTTPProbe
-	(*PutBizTypeRequest)(nil),           // 11: lacuna.v1.PutBizTypeRequest
-	(*PutBizTypeResponse)(nil),          // 12: lacuna.v1.PutBizTypeResponse
-	(*GetBizTypeRequest)(nil),           // 13: lacuna.v1.GetBizTypeRequest
-	(*GetBizTypeResponse)(nil),          // 14: lacuna.v1.GetBizTypeResponse
-	(*ListBizTypesRequest)(nil),         // 15: lacuna.v1.ListBizTypesRequest
-	(*ListBizTypesResponse)(nil),        // 16: lacuna.v1.ListBizTypesResponse
-	(*DeadLetterFilter)(nil),            // 17: lacuna.v1.DeadLetterFilter
-	(*ListDeadLettersRequest)(nil),      // 18: lacuna.v1.ListDeadLettersRequest
-	(*ListDeadLettersResponse)(nil),     // 19: lacuna.v1.ListDeadLettersResponse
-	(*DeadLetterCount)(nil),             // 20: lacuna.v1.DeadLetterCount
-	(*DeadLetter)(nil),                  // 21: lacuna.v1.DeadLetter
-	(*RequeueDeadLettersRequest)(nil),   // 22: lacuna.v1.RequeueDeadLettersRequest
-	(*RequeueDeadLettersResponse)(nil),  // 23: lacuna.v1.RequeueDeadLettersResponse
-	(*WriteOffDeadLettersRequest)(nil),  // 24: lacuna.v1.WriteOffDeadLettersRequest
-	(*WriteOffDeadLettersResponse)(nil), // 25: lacuna.v1.WriteOffDeadLettersResponse
-	(*ListConflictsRequest)(nil),        // 26: lacuna.v1.ListConflictsRequest
-	(*ListConflictsResponse)(nil),       // 27: lacuna.v1.ListConflictsResponse
-	(*Conflict)(nil),                    // 28: lacuna.v1.Conflict
-	(*AuditRequest)(nil),                // 29: lacuna.v1.AuditRequest
-	(*AuditResponse)(nil),               // 30: lacuna.v1.AuditResponse
-	(*AuditReport)(nil),                 // 31: lacuna.v1.AuditReport
-	(*ReasonCount)(nil),                 // 32: lacuna.v1.ReasonCount
-	(*AuditFinding)(nil),                // 33: lacuna.v1.AuditFinding
-	(*Gap)(nil),                         // 34: lacuna.v1.Gap
-	(*AdviseWindowRequest)(nil),         // 35: lacuna.v1.AdviseWindowRequest
-	(*AdviseWindowResponse)(nil),        // 36: lacuna.v1.AdviseWindowResponse
-	(*DelaySummary)(nil),                // 37: lacuna.v1.DelaySummary
-	(*WindowChoice)(nil),                // 38: lacuna.v1.WindowChoice
-	(*CheckPoolRequest)(nil),            // 39: lacuna.v1.CheckPoolRequest
-	(*CheckPoolResponse)(nil),           // 40: lacuna.v1.CheckPoolResponse
-	(*PoolDrift)(nil),                   // 41: lacuna.v1.PoolDrift
-	(*PoolDifference)(nil),              // 42: lacuna.v1.PoolDifference
-	(*RebuildPoolRequest)(nil),          // 43: lacuna.v1.RebuildPoolRequest
-	(*RebuildPoolResponse)(nil),         // 44: lacuna.v1.RebuildPoolResponse
-	(*durationpb.Duration)(nil),         // 45: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 46: google.protobuf.Timestamp
-	(State)(0),                          // 47: lacuna.v1.State
+	(Role)(0),                           // 7: lacuna.v1.Role
+	(*BizType)(nil),                     // 8: lacuna.v1.BizType
+	(*Probe)(nil),                       // 9: lacuna.v1.Probe
+	(*SQLProbe)(nil),                    // 10: lacuna.v1.SQLProbe
+	(*HTTPProbe)(nil),                   // 11: lacuna.v1.HTTPProbe
+	(*PutBizTypeRequest)(nil),           // 12: lacuna.v1.PutBizTypeRequest
+	(*PutBizTypeResponse)(nil),          // 13: lacuna.v1.PutBizTypeResponse
+	(*GetBizTypeRequest)(nil),           // 14: lacuna.v1.GetBizTypeRequest
+	(*GetBizTypeResponse)(nil),          // 15: lacuna.v1.GetBizTypeResponse
+	(*ListBizTypesRequest)(nil),         // 16: lacuna.v1.ListBizTypesRequest
+	(*ListBizTypesResponse)(nil),        // 17: lacuna.v1.ListBizTypesResponse
+	(*DeadLetterFilter)(nil),            // 18: lacuna.v1.DeadLetterFilter
+	(*ListDeadLettersRequest)(nil),      // 19: lacuna.v1.ListDeadLettersRequest
+	(*ListDeadLettersResponse)(nil),     // 20: lacuna.v1.ListDeadLettersResponse
+	(*DeadLetterCount)(nil),             // 21: lacuna.v1.DeadLetterCount
+	(*DeadLetter)(nil),                  // 22: lacuna.v1.DeadLetter
+	(*RequeueDeadLettersRequest)(nil),   // 23: lacuna.v1.RequeueDeadLettersRequest
+	(*RequeueDeadLettersResponse)(nil),  // 24: lacuna.v1.RequeueDeadLettersResponse
+	(*WriteOffDeadLettersRequest)(nil),  // 25: lacuna.v1.WriteOffDeadLettersRequest
+	(*WriteOffDeadLettersResponse)(nil), // 26: lacuna.v1.WriteOffDeadLettersResponse
+	(*ListConflictsRequest)(nil),        // 27: lacuna.v1.ListConflictsRequest
+	(*ListConflictsResponse)(nil),       // 28: lacuna.v1.ListConflictsResponse
+	(*Conflict)(nil),                    // 29: lacuna.v1.Conflict
+	(*AuditRequest)(nil),                // 30: lacuna.v1.AuditRequest
+	(*AuditResponse)(nil),               // 31: lacuna.v1.AuditResponse
+	(*AuditReport)(nil),                 // 32: lacuna.v1.AuditReport
+	(*ReasonCount)(nil),                 // 33: lacuna.v1.ReasonCount
+	(*AuditFinding)(nil),                // 34: lacuna.v1.AuditFinding
+	(*Gap)(nil),                         // 35: lacuna.v1.Gap
+	(*AdviseWindowRequest)(nil),         // 36: lacuna.v1.AdviseWindowRequest
+	(*AdviseWindowResponse)(nil),        // 37: lacuna.v1.AdviseWindowResponse
+	(*DelaySummary)(nil),                // 38: lacuna.v1.DelaySummary
+	(*WindowChoice)(nil),                // 39: lacuna.v1.WindowChoice
+	(*CheckPoolRequest)(nil),            // 40: lacuna.v1.CheckPoolRequest
+	(*CheckPoolResponse)(nil),           // 41: lacuna.v1.CheckPoolResponse
+	(*PoolDrift)(nil),                   // 42: lacuna.v1.PoolDrift
+	(*PoolDifference)(nil),              // 43: lacuna.v1.PoolDifference
+	(*RebuildPoolRequest)(nil),          // 44: lacuna.v1.RebuildPoolRequest
+	(*RebuildPoolResponse)(nil),         // 45: lacuna.v1.RebuildPoolResponse
+	(*Token)(nil),                       // 46: lacuna.v1.Token
+	(*CreateTokenRequest)(nil),          // 47: lacuna.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),         // 48: lacuna.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),           // 49: lacuna.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),          // 50: lacuna.v1.ListTokensResponse
+	(*RevokeTokenRequest)(nil),          // 51: lacuna.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),         // 52: lacuna.v1.RevokeTokenResponse
+	(*durationpb.Duration)(nil),         // 53: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 54: google.protobuf.Timestamp
+	(State)(0),                          // 55: lacuna.v1.State
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	45, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	45, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	53, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	53, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	2,  // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	3,  // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	4,  // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	45, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	53, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	1,  // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
-	8,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	45, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	9,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
+	53, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,  // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	45, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
-	9,  // 11: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
-	10, // 12: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	45, // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
-	7,  // 14: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
-	7,  // 15: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	7,  // 16: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	7,  // 17: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
+	53, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	10, // 11: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
+	11, // 12: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
+	53, // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	8,  // 14: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
+	8,  // 15: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	8,  // 16: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	8,  // 17: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
 	5,  // 18: lacuna.v1.DeadLetterFilter.cause:type_name -> lacuna.v1.DeadCause
-	17, // 19: lacuna.v1.ListDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	21, // 20: lacuna.v1.ListDeadLettersResponse.dead_letters:type_name -> lacuna.v1.DeadLetter
-	20, // 21: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
+	18, // 19: lacuna.v1.ListDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	22, // 20: lacuna.v1.ListDeadLettersResponse.dead_letters:type_name -> lacuna.v1.DeadLetter
+	21, // 21: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
 	5,  // 22: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
 	5,  // 23: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	46, // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	47, // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
-	17, // 26: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	17, // 27: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	28, // 28: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	47, // 29: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	46, // 30: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	46, // 31: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	46, // 32: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
-	31, // 33: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
-	33, // 34: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
-	34, // 35: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
-	32, // 36: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
+	54, // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	55, // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	18, // 26: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	18, // 27: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	29, // 28: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
+	55, // 29: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	54, // 30: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	54, // 31: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	54, // 32: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	32, // 33: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
+	34, // 34: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
+	35, // 35: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
+	33, // 36: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
 	6,  // 37: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	47, // 38: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	46, // 39: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	45, // 40: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	46, // 41: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	46, // 42: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	45, // 43: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	45, // 44: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
-	37, // 45: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
-	37, // 46: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
-	37, // 47: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
-	38, // 48: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	45, // 49: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	45, // 50: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
-	45, // 51: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	45, // 52: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	45, // 53: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	45, // 54: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	45, // 55: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
-	41, // 56: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	42, // 57: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
-	42, // 58: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
-	42, // 59: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
-	42, // 60: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
-	41, // 61: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	11, // 62: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	13, // 63: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	15, // 64: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	18, // 65: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	22, // 66: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	24, // 67: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	26, // 68: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	29, // 69: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	35, // 70: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	39, // 71: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
-	43, // 72: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
-	12, // 73: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	14, // 74: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	16, // 75: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	19, // 76: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	23, // 77: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	25, // 78: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	27, // 79: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	30, // 80: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	36, // 81: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	40, // 82: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
-	44, // 83: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
-	73, // [73:84] is the sub-list for method output_type
-	62, // [62:73] is the sub-list for method input_type
-	62, // [62:62] is the sub-list for extension type_name
-	62, // [62:62] is the sub-list for extension extendee
-	0,  // [0:62] is the sub-list for field type_name
+	55, // 38: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	54, // 39: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	53, // 40: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	54, // 41: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	54, // 42: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	53, // 43: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	53, // 44: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	38, // 45: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
+	38, // 46: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
+	38, // 47: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
+	39, // 48: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
+	53, // 49: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	53, // 50: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	53, // 51: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	53, // 52: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	53, // 53: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	53, // 54: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	53, // 55: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	42, // 56: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	43, // 57: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
+	43, // 58: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
+	43, // 59: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
+	43, // 60: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
+	42, // 61: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	7,  // 62: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
+	54, // 63: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
+	54, // 64: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	54, // 65: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
+	54, // 66: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
+	7,  // 67: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
+	53, // 68: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
+	46, // 69: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
+	46, // 70: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
+	46, // 71: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
+	12, // 72: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	14, // 73: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	16, // 74: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	19, // 75: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	23, // 76: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	25, // 77: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	27, // 78: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	30, // 79: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	36, // 80: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	40, // 81: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	44, // 82: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	47, // 83: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
+	49, // 84: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
+	51, // 85: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
+	13, // 86: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	15, // 87: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	17, // 88: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	20, // 89: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	24, // 90: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	26, // 91: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	28, // 92: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	31, // 93: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	37, // 94: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	41, // 95: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	45, // 96: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	48, // 97: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
+	50, // 98: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
+	52, // 99: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
+	86, // [86:100] is the sub-list for method output_type
+	72, // [72:86] is the sub-list for method input_type
+	72, // [72:72] is the sub-list for extension type_name
+	72, // [72:72] is the sub-list for extension extendee
+	0,  // [0:72] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -3921,8 +4489,8 @@ func file_lacuna_v1_operator_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
-			NumEnums:      7,
-			NumMessages:   38,
+			NumEnums:      8,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

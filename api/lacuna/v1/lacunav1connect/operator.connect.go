@@ -65,6 +65,15 @@ const (
 	// OperatorServiceRebuildPoolProcedure is the fully-qualified name of the OperatorService's
 	// RebuildPool RPC.
 	OperatorServiceRebuildPoolProcedure = "/lacuna.v1.OperatorService/RebuildPool"
+	// OperatorServiceCreateTokenProcedure is the fully-qualified name of the OperatorService's
+	// CreateToken RPC.
+	OperatorServiceCreateTokenProcedure = "/lacuna.v1.OperatorService/CreateToken"
+	// OperatorServiceListTokensProcedure is the fully-qualified name of the OperatorService's
+	// ListTokens RPC.
+	OperatorServiceListTokensProcedure = "/lacuna.v1.OperatorService/ListTokens"
+	// OperatorServiceRevokeTokenProcedure is the fully-qualified name of the OperatorService's
+	// RevokeToken RPC.
+	OperatorServiceRevokeTokenProcedure = "/lacuna.v1.OperatorService/RevokeToken"
 )
 
 // OperatorServiceClient is a client for the lacuna.v1.OperatorService service.
@@ -101,6 +110,14 @@ type OperatorServiceClient interface {
 	// RebuildPool pushes what the pool lacks, removes what is not free, and corrects scores. It is safe while
 	// numbers are issued, and with others that do the same. Repeat it while something is left.
 	RebuildPool(context.Context, *connect.Request[v1.RebuildPoolRequest]) (*connect.Response[v1.RebuildPoolResponse], error)
+	// CreateToken makes a token and answers its text, this once: only a hash is kept. Every process knows it
+	// within 5 s. ALREADY_EXISTS where the name is, or ever was, another's. Where the answer was lost, revoke the
+	// token and make one of another name.
+	CreateToken(context.Context, *connect.Request[v1.CreateTokenRequest]) (*connect.Response[v1.CreateTokenResponse], error)
+	// ListTokens reads all tokens, also those that are revoked or have expired, in the order of their making.
+	ListTokens(context.Context, *connect.Request[v1.ListTokensRequest]) (*connect.Response[v1.ListTokensResponse], error)
+	// RevokeToken ends a token for good; every process refuses it within 5 s. Repeating it is harmless.
+	RevokeToken(context.Context, *connect.Request[v1.RevokeTokenRequest]) (*connect.Response[v1.RevokeTokenResponse], error)
 }
 
 // NewOperatorServiceClient constructs a client for the lacuna.v1.OperatorService service. By
@@ -187,6 +204,25 @@ func NewOperatorServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(operatorServiceMethods.ByName("RebuildPool")),
 			connect.WithClientOptions(opts...),
 		),
+		createToken: connect.NewClient[v1.CreateTokenRequest, v1.CreateTokenResponse](
+			httpClient,
+			baseURL+OperatorServiceCreateTokenProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("CreateToken")),
+			connect.WithClientOptions(opts...),
+		),
+		listTokens: connect.NewClient[v1.ListTokensRequest, v1.ListTokensResponse](
+			httpClient,
+			baseURL+OperatorServiceListTokensProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("ListTokens")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		revokeToken: connect.NewClient[v1.RevokeTokenRequest, v1.RevokeTokenResponse](
+			httpClient,
+			baseURL+OperatorServiceRevokeTokenProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("RevokeToken")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -203,6 +239,9 @@ type operatorServiceClient struct {
 	adviseWindow        *connect.Client[v1.AdviseWindowRequest, v1.AdviseWindowResponse]
 	checkPool           *connect.Client[v1.CheckPoolRequest, v1.CheckPoolResponse]
 	rebuildPool         *connect.Client[v1.RebuildPoolRequest, v1.RebuildPoolResponse]
+	createToken         *connect.Client[v1.CreateTokenRequest, v1.CreateTokenResponse]
+	listTokens          *connect.Client[v1.ListTokensRequest, v1.ListTokensResponse]
+	revokeToken         *connect.Client[v1.RevokeTokenRequest, v1.RevokeTokenResponse]
 }
 
 // PutBizType calls lacuna.v1.OperatorService.PutBizType.
@@ -260,6 +299,21 @@ func (c *operatorServiceClient) RebuildPool(ctx context.Context, req *connect.Re
 	return c.rebuildPool.CallUnary(ctx, req)
 }
 
+// CreateToken calls lacuna.v1.OperatorService.CreateToken.
+func (c *operatorServiceClient) CreateToken(ctx context.Context, req *connect.Request[v1.CreateTokenRequest]) (*connect.Response[v1.CreateTokenResponse], error) {
+	return c.createToken.CallUnary(ctx, req)
+}
+
+// ListTokens calls lacuna.v1.OperatorService.ListTokens.
+func (c *operatorServiceClient) ListTokens(ctx context.Context, req *connect.Request[v1.ListTokensRequest]) (*connect.Response[v1.ListTokensResponse], error) {
+	return c.listTokens.CallUnary(ctx, req)
+}
+
+// RevokeToken calls lacuna.v1.OperatorService.RevokeToken.
+func (c *operatorServiceClient) RevokeToken(ctx context.Context, req *connect.Request[v1.RevokeTokenRequest]) (*connect.Response[v1.RevokeTokenResponse], error) {
+	return c.revokeToken.CallUnary(ctx, req)
+}
+
 // OperatorServiceHandler is an implementation of the lacuna.v1.OperatorService service.
 type OperatorServiceHandler interface {
 	// PutBizType makes a biz type, or changes the rules of one. On creation what is left out takes
@@ -294,6 +348,14 @@ type OperatorServiceHandler interface {
 	// RebuildPool pushes what the pool lacks, removes what is not free, and corrects scores. It is safe while
 	// numbers are issued, and with others that do the same. Repeat it while something is left.
 	RebuildPool(context.Context, *connect.Request[v1.RebuildPoolRequest]) (*connect.Response[v1.RebuildPoolResponse], error)
+	// CreateToken makes a token and answers its text, this once: only a hash is kept. Every process knows it
+	// within 5 s. ALREADY_EXISTS where the name is, or ever was, another's. Where the answer was lost, revoke the
+	// token and make one of another name.
+	CreateToken(context.Context, *connect.Request[v1.CreateTokenRequest]) (*connect.Response[v1.CreateTokenResponse], error)
+	// ListTokens reads all tokens, also those that are revoked or have expired, in the order of their making.
+	ListTokens(context.Context, *connect.Request[v1.ListTokensRequest]) (*connect.Response[v1.ListTokensResponse], error)
+	// RevokeToken ends a token for good; every process refuses it within 5 s. Repeating it is harmless.
+	RevokeToken(context.Context, *connect.Request[v1.RevokeTokenRequest]) (*connect.Response[v1.RevokeTokenResponse], error)
 }
 
 // NewOperatorServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -376,6 +438,25 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 		connect.WithSchema(operatorServiceMethods.ByName("RebuildPool")),
 		connect.WithHandlerOptions(opts...),
 	)
+	operatorServiceCreateTokenHandler := connect.NewUnaryHandler(
+		OperatorServiceCreateTokenProcedure,
+		svc.CreateToken,
+		connect.WithSchema(operatorServiceMethods.ByName("CreateToken")),
+		connect.WithHandlerOptions(opts...),
+	)
+	operatorServiceListTokensHandler := connect.NewUnaryHandler(
+		OperatorServiceListTokensProcedure,
+		svc.ListTokens,
+		connect.WithSchema(operatorServiceMethods.ByName("ListTokens")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	operatorServiceRevokeTokenHandler := connect.NewUnaryHandler(
+		OperatorServiceRevokeTokenProcedure,
+		svc.RevokeToken,
+		connect.WithSchema(operatorServiceMethods.ByName("RevokeToken")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/lacuna.v1.OperatorService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case OperatorServicePutBizTypeProcedure:
@@ -400,6 +481,12 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 			operatorServiceCheckPoolHandler.ServeHTTP(w, r)
 		case OperatorServiceRebuildPoolProcedure:
 			operatorServiceRebuildPoolHandler.ServeHTTP(w, r)
+		case OperatorServiceCreateTokenProcedure:
+			operatorServiceCreateTokenHandler.ServeHTTP(w, r)
+		case OperatorServiceListTokensProcedure:
+			operatorServiceListTokensHandler.ServeHTTP(w, r)
+		case OperatorServiceRevokeTokenProcedure:
+			operatorServiceRevokeTokenHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -451,4 +538,16 @@ func (UnimplementedOperatorServiceHandler) CheckPool(context.Context, *connect.R
 
 func (UnimplementedOperatorServiceHandler) RebuildPool(context.Context, *connect.Request[v1.RebuildPoolRequest]) (*connect.Response[v1.RebuildPoolResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.RebuildPool is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) CreateToken(context.Context, *connect.Request[v1.CreateTokenRequest]) (*connect.Response[v1.CreateTokenResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.CreateToken is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) ListTokens(context.Context, *connect.Request[v1.ListTokensRequest]) (*connect.Response[v1.ListTokensResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.ListTokens is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) RevokeToken(context.Context, *connect.Request[v1.RevokeTokenRequest]) (*connect.Response[v1.RevokeTokenResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.RevokeToken is not implemented"))
 }

@@ -1,0 +1,9 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/lacuna-seq/lacuna/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
