@@ -8,4 +8,8 @@ const (
 	QueryWaiting        = queryWaiting
 	QueryEndedIn        = queryEndedIn
 	QueryHeldBy         = queryHeldBy
+	QueryByKey          = queryByKey
+	QueryBySeqNo        = queryBySeqNo
+	QueryByDeadline     = queryByDeadline
+	QueryByState        = queryByState
 )

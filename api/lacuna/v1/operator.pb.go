@@ -1902,7 +1902,9 @@ type ListConflictsRequest struct {
 	// 1 to 1,000. 100.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// Of the answer before; empty for the first page.
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only those that were detected then or later. All.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1956,6 +1958,13 @@ func (x *ListConflictsRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListConflictsRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
 }
 
 type ListConflictsResponse struct {
@@ -3928,6 +3937,319 @@ func (x *RevokeTokenResponse) GetToken() *Token {
 	return nil
 }
 
+type ListNumbersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required, but for overdue_for.
+	BizType string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	State   *State `protobuf:"varint,2,opt,name=state,proto3,enum=lacuna.v1.State,oneof" json:"state,omitempty"`
+	// Whom its present life is, or was, for.
+	BizKey string `protobuf:"bytes,3,opt,name=biz_key,json=bizKey,proto3" json:"biz_key,omitempty"`
+	// The first and the last seq no, in the order of their text. The whole biz type.
+	FromSeqNo string `protobuf:"bytes,4,opt,name=from_seq_no,json=fromSeqNo,proto3" json:"from_seq_no,omitempty"`
+	ToSeqNo   string `protobuf:"bytes,5,opt,name=to_seq_no,json=toSeqNo,proto3" json:"to_seq_no,omitempty"`
+	// Only those that were handed out, in their present life, at or after since and before until. Needs a
+	// state other than CONFIRMED, a biz_key, or a seq no to begin or to end with.
+	Since *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
+	Until *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=until,proto3" json:"until,omitempty"`
+	// Only those whose deadline passed so long ago or longer, and that nobody has taken on; 0 s to 365 days. Of
+	// the states that have a deadline: ALLOCATED, ABANDONED, REPLAYABLE. Goes with biz_type and state alone.
+	OverdueFor *durationpb.Duration `protobuf:"bytes,8,opt,name=overdue_for,json=overdueFor,proto3" json:"overdue_for,omitempty"`
+	// 1 to 1,000. 100.
+	PageSize int32 `protobuf:"varint,9,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Of the answer before, to the same request; empty for the first page.
+	PageToken     string `protobuf:"bytes,10,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNumbersRequest) Reset() {
+	*x = ListNumbersRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNumbersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNumbersRequest) ProtoMessage() {}
+
+func (x *ListNumbersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNumbersRequest.ProtoReflect.Descriptor instead.
+func (*ListNumbersRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *ListNumbersRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *ListNumbersRequest) GetState() State {
+	if x != nil && x.State != nil {
+		return *x.State
+	}
+	return State_STATE_RESERVED
+}
+
+func (x *ListNumbersRequest) GetBizKey() string {
+	if x != nil {
+		return x.BizKey
+	}
+	return ""
+}
+
+func (x *ListNumbersRequest) GetFromSeqNo() string {
+	if x != nil {
+		return x.FromSeqNo
+	}
+	return ""
+}
+
+func (x *ListNumbersRequest) GetToSeqNo() string {
+	if x != nil {
+		return x.ToSeqNo
+	}
+	return ""
+}
+
+func (x *ListNumbersRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *ListNumbersRequest) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *ListNumbersRequest) GetOverdueFor() *durationpb.Duration {
+	if x != nil {
+		return x.OverdueFor
+	}
+	return nil
+}
+
+func (x *ListNumbersRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListNumbersRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListNumbersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By a biz key: oldest row first. By a state, or overdue: earliest deadline first. Otherwise in the order of
+	// the seq no.
+	Numbers []*Number `protobuf:"bytes,1,rep,name=numbers,proto3" json:"numbers,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNumbersResponse) Reset() {
+	*x = ListNumbersResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNumbersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNumbersResponse) ProtoMessage() {}
+
+func (x *ListNumbersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNumbersResponse.ProtoReflect.Descriptor instead.
+func (*ListNumbersResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *ListNumbersResponse) GetNumbers() []*Number {
+	if x != nil {
+		return x.Numbers
+	}
+	return nil
+}
+
+func (x *ListNumbersResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+type GetStatusRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStatusRequest) Reset() {
+	*x = GetStatusRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStatusRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStatusRequest) ProtoMessage() {}
+
+func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
+func (*GetStatusRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{47}
+}
+
+type GetStatusResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the program that answers: the version of its module, the commit that it was built from and the time of
+	// that; each empty where the build did not say.
+	Version    string                 `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	Commit     string                 `protobuf:"bytes,2,opt,name=commit,proto3" json:"commit,omitempty"`
+	CommitTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=commit_time,json=commitTime,proto3" json:"commit_time,omitempty"`
+	// The ledger's clock, and this program's. The first is left out where the ledger is away.
+	LedgerTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=ledger_time,json=ledgerTime,proto3" json:"ledger_time,omitempty"`
+	Time       *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=time,proto3" json:"time,omitempty"`
+	// How long ago the patrol last finished a round in which no step failed. Left out where the ledger is away.
+	PatrolAge *durationpb.Duration `protobuf:"bytes,6,opt,name=patrol_age,json=patrolAge,proto3" json:"patrol_age,omitempty"`
+	// What is away, in words; empty where nothing is.
+	Away          string `protobuf:"bytes,7,opt,name=away,proto3" json:"away,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStatusResponse) Reset() {
+	*x = GetStatusResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStatusResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStatusResponse) ProtoMessage() {}
+
+func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
+func (*GetStatusResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *GetStatusResponse) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *GetStatusResponse) GetCommit() string {
+	if x != nil {
+		return x.Commit
+	}
+	return ""
+}
+
+func (x *GetStatusResponse) GetCommitTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CommitTime
+	}
+	return nil
+}
+
+func (x *GetStatusResponse) GetLedgerTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LedgerTime
+	}
+	return nil
+}
+
+func (x *GetStatusResponse) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *GetStatusResponse) GetPatrolAge() *durationpb.Duration {
+	if x != nil {
+		return x.PatrolAge
+	}
+	return nil
+}
+
+func (x *GetStatusResponse) GetAway() string {
+	if x != nil {
+		return x.Away
+	}
+	return ""
+}
+
 var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
@@ -4053,12 +4375,13 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\vwritten_off\x18\x01 \x01(\x05R\n" +
 	"writtenOff\x12\x18\n" +
 	"\askipped\x18\x02 \x03(\tR\askipped\x12\x12\n" +
-	"\x04left\x18\x03 \x01(\x03R\x04left\"m\n" +
+	"\x04left\x18\x03 \x01(\x03R\x04left\"\x9f\x01\n" +
 	"\x14ListConflictsRequest\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"r\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x120\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"r\n" +
 	"\x15ListConflictsResponse\x121\n" +
 	"\tconflicts\x18\x01 \x03(\v2\x13.lacuna.v1.ConflictR\tconflicts\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xce\x02\n" +
@@ -4219,7 +4542,37 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x12RevokeTokenRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"=\n" +
 	"\x13RevokeTokenResponse\x12&\n" +
-	"\x05token\x18\x01 \x01(\v2\x10.lacuna.v1.TokenR\x05token*T\n" +
+	"\x05token\x18\x01 \x01(\v2\x10.lacuna.v1.TokenR\x05token\"\x97\x03\n" +
+	"\x12ListNumbersRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12+\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x10.lacuna.v1.StateH\x00R\x05state\x88\x01\x01\x12\x17\n" +
+	"\abiz_key\x18\x03 \x01(\tR\x06bizKey\x12\x1e\n" +
+	"\vfrom_seq_no\x18\x04 \x01(\tR\tfromSeqNo\x12\x1a\n" +
+	"\tto_seq_no\x18\x05 \x01(\tR\atoSeqNo\x120\n" +
+	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
+	"\x05until\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12:\n" +
+	"\voverdue_for\x18\b \x01(\v2\x19.google.protobuf.DurationR\n" +
+	"overdueFor\x12\x1b\n" +
+	"\tpage_size\x18\t \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\n" +
+	" \x01(\tR\tpageTokenB\b\n" +
+	"\x06_state\"j\n" +
+	"\x13ListNumbersResponse\x12+\n" +
+	"\anumbers\x18\x01 \x03(\v2\x11.lacuna.v1.NumberR\anumbers\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x12\n" +
+	"\x10GetStatusRequest\"\xbd\x02\n" +
+	"\x11GetStatusResponse\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
+	"\x06commit\x18\x02 \x01(\tR\x06commit\x12;\n" +
+	"\vcommit_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"commitTime\x12;\n" +
+	"\vledger_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"ledgerTime\x12.\n" +
+	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x128\n" +
+	"\n" +
+	"patrol_age\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\tpatrolAge\x12\x12\n" +
+	"\x04away\x18\a \x01(\tR\x04away*T\n" +
 	"\x05Track\x12\x15\n" +
 	"\x11TRACK_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vTRACK_EVERY\x10\x01\x12\x13\n" +
@@ -4270,7 +4623,8 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\fROLE_AUDITOR\x10\x02\x12\x11\n" +
 	"\rROLE_OPERATOR\x10\x03\x12\x0e\n" +
 	"\n" +
-	"ROLE_ADMIN\x10\x042\xa1\t\n" +
+	"ROLE_ADMIN\x10\x042\xc1\n" +
+	"\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
@@ -4288,7 +4642,9 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\vCreateToken\x12\x1d.lacuna.v1.CreateTokenRequest\x1a\x1e.lacuna.v1.CreateTokenResponse\x12N\n" +
 	"\n" +
 	"ListTokens\x12\x1c.lacuna.v1.ListTokensRequest\x1a\x1d.lacuna.v1.ListTokensResponse\"\x03\x90\x02\x01\x12L\n" +
-	"\vRevokeToken\x12\x1d.lacuna.v1.RevokeTokenRequest\x1a\x1e.lacuna.v1.RevokeTokenResponseB5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
+	"\vRevokeToken\x12\x1d.lacuna.v1.RevokeTokenRequest\x1a\x1e.lacuna.v1.RevokeTokenResponse\x12Q\n" +
+	"\vListNumbers\x12\x1d.lacuna.v1.ListNumbersRequest\x1a\x1e.lacuna.v1.ListNumbersResponse\"\x03\x90\x02\x01\x12K\n" +
+	"\tGetStatus\x12\x1b.lacuna.v1.GetStatusRequest\x1a\x1c.lacuna.v1.GetStatusResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
 var (
 	file_lacuna_v1_operator_proto_rawDescOnce sync.Once
@@ -4303,7 +4659,7 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -4358,25 +4714,30 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(*ListTokensResponse)(nil),          // 50: lacuna.v1.ListTokensResponse
 	(*RevokeTokenRequest)(nil),          // 51: lacuna.v1.RevokeTokenRequest
 	(*RevokeTokenResponse)(nil),         // 52: lacuna.v1.RevokeTokenResponse
-	(*durationpb.Duration)(nil),         // 53: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 54: google.protobuf.Timestamp
-	(State)(0),                          // 55: lacuna.v1.State
+	(*ListNumbersRequest)(nil),          // 53: lacuna.v1.ListNumbersRequest
+	(*ListNumbersResponse)(nil),         // 54: lacuna.v1.ListNumbersResponse
+	(*GetStatusRequest)(nil),            // 55: lacuna.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),           // 56: lacuna.v1.GetStatusResponse
+	(*durationpb.Duration)(nil),         // 57: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 58: google.protobuf.Timestamp
+	(State)(0),                          // 59: lacuna.v1.State
+	(*Number)(nil),                      // 60: lacuna.v1.Number
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	53, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	53, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	57, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	57, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	2,  // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	3,  // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	4,  // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	53, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	57, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	1,  // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
 	9,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	53, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	57, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,  // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	53, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	57, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
 	10, // 11: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
 	11, // 12: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	53, // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	57, // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
 	8,  // 14: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
 	8,  // 15: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
 	8,  // 16: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
@@ -4387,87 +4748,101 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	21, // 21: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
 	5,  // 22: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
 	5,  // 23: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	54, // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	55, // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	58, // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	59, // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
 	18, // 26: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	18, // 27: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	29, // 28: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	55, // 29: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	54, // 30: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	54, // 31: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	54, // 32: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
-	32, // 33: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
-	34, // 34: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
-	35, // 35: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
-	33, // 36: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
-	6,  // 37: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	55, // 38: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	54, // 39: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	53, // 40: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	54, // 41: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	54, // 42: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	53, // 43: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	53, // 44: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
-	38, // 45: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
-	38, // 46: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
-	38, // 47: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
-	39, // 48: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	53, // 49: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	53, // 50: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
-	53, // 51: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	53, // 52: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	53, // 53: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	53, // 54: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	53, // 55: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
-	42, // 56: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	43, // 57: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
-	43, // 58: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
-	43, // 59: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
-	43, // 60: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
-	42, // 61: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	7,  // 62: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
-	54, // 63: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
-	54, // 64: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
-	54, // 65: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
-	54, // 66: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
-	7,  // 67: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
-	53, // 68: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
-	46, // 69: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
-	46, // 70: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
-	46, // 71: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
-	12, // 72: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	14, // 73: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	16, // 74: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	19, // 75: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	23, // 76: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	25, // 77: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	27, // 78: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	30, // 79: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	36, // 80: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	40, // 81: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
-	44, // 82: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
-	47, // 83: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
-	49, // 84: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
-	51, // 85: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
-	13, // 86: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	15, // 87: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	17, // 88: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	20, // 89: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	24, // 90: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	26, // 91: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	28, // 92: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	31, // 93: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	37, // 94: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	41, // 95: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
-	45, // 96: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
-	48, // 97: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
-	50, // 98: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
-	52, // 99: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
-	86, // [86:100] is the sub-list for method output_type
-	72, // [72:86] is the sub-list for method input_type
-	72, // [72:72] is the sub-list for extension type_name
-	72, // [72:72] is the sub-list for extension extendee
-	0,  // [0:72] is the sub-list for field type_name
+	58, // 28: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
+	29, // 29: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
+	59, // 30: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	58, // 31: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	58, // 32: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	58, // 33: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	32, // 34: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
+	34, // 35: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
+	35, // 36: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
+	33, // 37: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
+	6,  // 38: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
+	59, // 39: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	58, // 40: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	57, // 41: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	58, // 42: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	58, // 43: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	57, // 44: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	57, // 45: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	38, // 46: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
+	38, // 47: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
+	38, // 48: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
+	39, // 49: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
+	57, // 50: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	57, // 51: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	57, // 52: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	57, // 53: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	57, // 54: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	57, // 55: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	57, // 56: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	42, // 57: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	43, // 58: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
+	43, // 59: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
+	43, // 60: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
+	43, // 61: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
+	42, // 62: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	7,  // 63: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
+	58, // 64: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
+	58, // 65: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	58, // 66: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
+	58, // 67: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
+	7,  // 68: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
+	57, // 69: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
+	46, // 70: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
+	46, // 71: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
+	46, // 72: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
+	59, // 73: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
+	58, // 74: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
+	58, // 75: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
+	57, // 76: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
+	60, // 77: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
+	58, // 78: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
+	58, // 79: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
+	58, // 80: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
+	57, // 81: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
+	12, // 82: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	14, // 83: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	16, // 84: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	19, // 85: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	23, // 86: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	25, // 87: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	27, // 88: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	30, // 89: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	36, // 90: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	40, // 91: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	44, // 92: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	47, // 93: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
+	49, // 94: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
+	51, // 95: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
+	53, // 96: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
+	55, // 97: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
+	13, // 98: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	15, // 99: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	17, // 100: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	20, // 101: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	24, // 102: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	26, // 103: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	28, // 104: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	31, // 105: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	37, // 106: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	41, // 107: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	45, // 108: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	48, // 109: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
+	50, // 110: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
+	52, // 111: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
+	54, // 112: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
+	56, // 113: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
+	98, // [98:114] is the sub-list for method output_type
+	82, // [82:98] is the sub-list for method input_type
+	82, // [82:82] is the sub-list for extension type_name
+	82, // [82:82] is the sub-list for extension extendee
+	0,  // [0:82] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -4484,13 +4859,14 @@ func file_lacuna_v1_operator_proto_init() {
 	file_lacuna_v1_operator_proto_msgTypes[22].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[23].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[24].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[45].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   45,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -74,6 +74,12 @@ const (
 	// OperatorServiceRevokeTokenProcedure is the fully-qualified name of the OperatorService's
 	// RevokeToken RPC.
 	OperatorServiceRevokeTokenProcedure = "/lacuna.v1.OperatorService/RevokeToken"
+	// OperatorServiceListNumbersProcedure is the fully-qualified name of the OperatorService's
+	// ListNumbers RPC.
+	OperatorServiceListNumbersProcedure = "/lacuna.v1.OperatorService/ListNumbers"
+	// OperatorServiceGetStatusProcedure is the fully-qualified name of the OperatorService's GetStatus
+	// RPC.
+	OperatorServiceGetStatusProcedure = "/lacuna.v1.OperatorService/GetStatus"
 )
 
 // OperatorServiceClient is a client for the lacuna.v1.OperatorService service.
@@ -118,6 +124,12 @@ type OperatorServiceClient interface {
 	ListTokens(context.Context, *connect.Request[v1.ListTokensRequest]) (*connect.Response[v1.ListTokensResponse], error)
 	// RevokeToken ends a token for good; every process refuses it within 5 s. Repeating it is harmless.
 	RevokeToken(context.Context, *connect.Request[v1.RevokeTokenRequest]) (*connect.Response[v1.RevokeTokenResponse], error)
+	// ListNumbers reads the numbers for which all that is given holds, by an index: INVALID_ARGUMENT says what to
+	// add where there is none. A call looks at 10,000 rows at most, so a page may be short, or empty, and not the last.
+	ListNumbers(context.Context, *connect.Request[v1.ListNumbersRequest]) (*connect.Response[v1.ListNumbersResponse], error)
+	// GetStatus says which program answers, what time its ledger has, and when the patrol was last through. A
+	// ledger that is away is in the answer and no error.
+	GetStatus(context.Context, *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error)
 }
 
 // NewOperatorServiceClient constructs a client for the lacuna.v1.OperatorService service. By
@@ -223,6 +235,20 @@ func NewOperatorServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(operatorServiceMethods.ByName("RevokeToken")),
 			connect.WithClientOptions(opts...),
 		),
+		listNumbers: connect.NewClient[v1.ListNumbersRequest, v1.ListNumbersResponse](
+			httpClient,
+			baseURL+OperatorServiceListNumbersProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("ListNumbers")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		getStatus: connect.NewClient[v1.GetStatusRequest, v1.GetStatusResponse](
+			httpClient,
+			baseURL+OperatorServiceGetStatusProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("GetStatus")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -242,6 +268,8 @@ type operatorServiceClient struct {
 	createToken         *connect.Client[v1.CreateTokenRequest, v1.CreateTokenResponse]
 	listTokens          *connect.Client[v1.ListTokensRequest, v1.ListTokensResponse]
 	revokeToken         *connect.Client[v1.RevokeTokenRequest, v1.RevokeTokenResponse]
+	listNumbers         *connect.Client[v1.ListNumbersRequest, v1.ListNumbersResponse]
+	getStatus           *connect.Client[v1.GetStatusRequest, v1.GetStatusResponse]
 }
 
 // PutBizType calls lacuna.v1.OperatorService.PutBizType.
@@ -314,6 +342,16 @@ func (c *operatorServiceClient) RevokeToken(ctx context.Context, req *connect.Re
 	return c.revokeToken.CallUnary(ctx, req)
 }
 
+// ListNumbers calls lacuna.v1.OperatorService.ListNumbers.
+func (c *operatorServiceClient) ListNumbers(ctx context.Context, req *connect.Request[v1.ListNumbersRequest]) (*connect.Response[v1.ListNumbersResponse], error) {
+	return c.listNumbers.CallUnary(ctx, req)
+}
+
+// GetStatus calls lacuna.v1.OperatorService.GetStatus.
+func (c *operatorServiceClient) GetStatus(ctx context.Context, req *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error) {
+	return c.getStatus.CallUnary(ctx, req)
+}
+
 // OperatorServiceHandler is an implementation of the lacuna.v1.OperatorService service.
 type OperatorServiceHandler interface {
 	// PutBizType makes a biz type, or changes the rules of one. On creation what is left out takes
@@ -356,6 +394,12 @@ type OperatorServiceHandler interface {
 	ListTokens(context.Context, *connect.Request[v1.ListTokensRequest]) (*connect.Response[v1.ListTokensResponse], error)
 	// RevokeToken ends a token for good; every process refuses it within 5 s. Repeating it is harmless.
 	RevokeToken(context.Context, *connect.Request[v1.RevokeTokenRequest]) (*connect.Response[v1.RevokeTokenResponse], error)
+	// ListNumbers reads the numbers for which all that is given holds, by an index: INVALID_ARGUMENT says what to
+	// add where there is none. A call looks at 10,000 rows at most, so a page may be short, or empty, and not the last.
+	ListNumbers(context.Context, *connect.Request[v1.ListNumbersRequest]) (*connect.Response[v1.ListNumbersResponse], error)
+	// GetStatus says which program answers, what time its ledger has, and when the patrol was last through. A
+	// ledger that is away is in the answer and no error.
+	GetStatus(context.Context, *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error)
 }
 
 // NewOperatorServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -457,6 +501,20 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 		connect.WithSchema(operatorServiceMethods.ByName("RevokeToken")),
 		connect.WithHandlerOptions(opts...),
 	)
+	operatorServiceListNumbersHandler := connect.NewUnaryHandler(
+		OperatorServiceListNumbersProcedure,
+		svc.ListNumbers,
+		connect.WithSchema(operatorServiceMethods.ByName("ListNumbers")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	operatorServiceGetStatusHandler := connect.NewUnaryHandler(
+		OperatorServiceGetStatusProcedure,
+		svc.GetStatus,
+		connect.WithSchema(operatorServiceMethods.ByName("GetStatus")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/lacuna.v1.OperatorService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case OperatorServicePutBizTypeProcedure:
@@ -487,6 +545,10 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 			operatorServiceListTokensHandler.ServeHTTP(w, r)
 		case OperatorServiceRevokeTokenProcedure:
 			operatorServiceRevokeTokenHandler.ServeHTTP(w, r)
+		case OperatorServiceListNumbersProcedure:
+			operatorServiceListNumbersHandler.ServeHTTP(w, r)
+		case OperatorServiceGetStatusProcedure:
+			operatorServiceGetStatusHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -550,4 +612,12 @@ func (UnimplementedOperatorServiceHandler) ListTokens(context.Context, *connect.
 
 func (UnimplementedOperatorServiceHandler) RevokeToken(context.Context, *connect.Request[v1.RevokeTokenRequest]) (*connect.Response[v1.RevokeTokenResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.RevokeToken is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) ListNumbers(context.Context, *connect.Request[v1.ListNumbersRequest]) (*connect.Response[v1.ListNumbersResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.ListNumbers is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) GetStatus(context.Context, *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.GetStatus is not implemented"))
 }
