@@ -14,7 +14,7 @@ import (
 type poolCheck struct {
 	api
 	BizType string `arg:"" optional:"" name:"biztype" help:"Only this biz type."`
-	Output  string `enum:"text,json" default:"text" help:"text or json."`
+	Output  string `enum:"table,text,json,csv" default:"table" placeholder:"table|json|csv" help:"How it is written; text is another word for table."`
 }
 
 // Run prints how the pool differs from the ledger. Numbers on their way between the two are no difference.
@@ -33,9 +33,12 @@ func (c poolCheck) Run(ctx context.Context, out io.Writer) error {
 }
 
 func (c poolCheck) print(out io.Writer, m *lacunav1.CheckPoolResponse) error {
-	if c.Output == "json" {
+	switch c.Output {
+	case "json":
 		fmt.Fprintln(out, protojson.Format(m))
 		return nil
+	case "csv":
+		return writeAll(out, output{c.Output}, driftColumns, m.GetPools())
 	}
 	if err := printDrift(out, m.GetPools()); err != nil {
 		return err
