@@ -16,7 +16,7 @@ import (
 func (s *stack) lacuna(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), filepath.Join(s.dir, "lacuna"), append(args, "--api", s.starter.url)...)
-	command.Env = append(command.Environ(), "LACUNA_TOKEN="+s.token)
+	command.Env = append(append(command.Environ(), s.env...), "LACUNA_TOKEN="+s.token)
 	out, err := command.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil {

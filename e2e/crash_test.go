@@ -71,6 +71,15 @@ func TestATerminatedRunsNumberIsSeenTo(t *testing.T) {
 		s.awaitRun(t, ticket)
 		require.NoError(t, s.client.TerminateWorkflow(t.Context(), ticket, "", "a test"))
 	}
+	s.put(t, `{"name":"LONG","format":"L-{seq:6}","confirmTimeout":"600s","safetyWindow":"1s"}`)
+	kept, _ := s.next(t, "LONG")
+	s.awaitRun(t, kept)
+	lost, lostNo := s.next(t, "LONG")
+	terminate(lost)
+	runs := s.operate(t, "CheckPool", `{"bizType":"LONG","runs":true}`)["runs"].([]any)[0].(map[string]any)
+	require.Equal(t, "2", runs["tracked"])
+	require.Equal(t, []any{lostNo}, runs["missing"].(map[string]any)["seqNos"], "it is not overdue yet, but an operator sees it")
+
 	silent, silentNo := s.next(t, "DEMO")
 	terminate(silent)
 	abandoned, abandonedNo := s.next(t, "DEMO")

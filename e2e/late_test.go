@@ -30,7 +30,7 @@ func TestServersThatComeLate(t *testing.T) {
 	dir, err := programs()
 	require.NoError(t, err)
 	mariadb, redis, temporal := testkit.OwnMariaDB(t), testkit.OwnRedis(t), testkit.OwnTemporal(t)
-	s := &stack{dir: dir, dsn: mariadb.DSN("lacuna"), redisURL: redis.URL(0), temporal: temporal, env: []string{"TEMPORAL_NAMESPACE=late"}}
+	s := &stack{dir: dir, dsn: mariadb.DSN("lacuna"), redisURL: redis.URL(0), temporal: temporal, http: http.DefaultClient, env: []string{"TEMPORAL_NAMESPACE=late"}}
 	s.ledger, err = ledger.Open(s.dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.ledger.Close() })

@@ -46,7 +46,7 @@ func TestC53APoolThatIsLostComesBackUnderTraffic(t *testing.T) {
 	require.Greater(t, missing, 100)
 	looked := s.operate(t, "RebuildPool", `{"bizType":"FREE","actor":"mia","dryRun":true}`)
 	require.NotZero(t, jsonInt(t, looked["corrected"]))
-	status, answer := s.post(t, "OperatorService/RebuildPool", `{"bizType":"free","limit":-1}`)
+	status, answer := s.post(t, "OperatorService/RebuildPool", `{"bizType":"free","limit":-1,"actor":" "}`)
 	require.Equal(t, http.StatusBadRequest, status)
 	for _, field := range []string{"bizType", "limit", "actor"} {
 		require.Contains(t, answer["message"], field)

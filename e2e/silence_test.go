@@ -28,6 +28,8 @@ func TestSilenceWhileNobodyCanSpeak(t *testing.T) {
 	shop := newTills(t, s)
 	for round := range rounds(1, 5) {
 		const buyers = 24
+		rest := func() bool { return s.count(t, "status IN (1, 3)") == 0 } // what the starter held when it was killed
+		testkit.Within(t, 3*time.Minute, rest, "numbers hang")
 		shop.sell(t, 4, func() { shop.await(t, 50) })
 		shop.cutOff(t, buyers)
 		require.Equal(t, buyers, s.count(t, "status = 1"), "they have their numbers, and could not say that they use them")
@@ -45,7 +47,7 @@ func TestSilenceWhileNobodyCanSpeak(t *testing.T) {
 		testkit.Eventually(t, func() bool {
 			var outages, moved int
 			require.NoError(t, s.ledger.DB().QueryRowContext(t.Context(), "SELECT COUNT(*), COUNT(shifted_time) FROM t_seq_outage").Scan(&outages, &moved))
-			require.Equal(t, round+1, outages, "the outage is written down")
+			require.Greater(t, outages, round, "the outage is written down")
 			return outages == moved
 		}, "its deadlines are not moved")
 	}

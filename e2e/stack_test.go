@@ -66,6 +66,7 @@ type stack struct {
 	dir      string   // of the programs
 	env      []string // added to their environment
 	token    string   // of the stories, an admin's
+	http     *http.Client
 }
 
 // process is a program that a story can kill and start again.
@@ -91,7 +92,7 @@ func newStackOnBoth(t *testing.T, dsn, redisURL string, env ...string) *stack {
 	besideOthers(t)
 	dir, err := programs()
 	require.NoError(t, err)
-	s := &stack{dir: dir, env: env, dsn: dsn, redisURL: redisURL, temporal: testkit.OwnTemporal(t)}
+	s := &stack{dir: dir, env: env, dsn: dsn, redisURL: redisURL, temporal: testkit.OwnTemporal(t), http: http.DefaultClient}
 	s.ledger, err = ledger.Open(s.dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.ledger.Close() })
@@ -123,7 +124,7 @@ func (s *stack) newToken(t *testing.T, token access.Token) (text string) {
 // Do calls the API for a client of the stories, with their token.
 func (s *stack) Do(r *http.Request) (*http.Response, error) {
 	r.Header.Set("Authorization", "Bearer "+s.token)
-	return http.DefaultClient.Do(r)
+	return s.http.Do(r)
 }
 
 func (s *stack) bizType(t *testing.T, name, template string, confirm, window time.Duration) {
@@ -210,7 +211,7 @@ func (s *stack) postWith(t *testing.T, header http.Header, path, body string) (i
 	if request.Header.Get("Authorization") == "" {
 		request.Header.Set("Authorization", "Bearer "+s.token)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := s.http.Do(request)
 	require.NoError(t, err)
 	defer response.Body.Close() //nolint:errcheck // it was read
 	text, err := io.ReadAll(response.Body)
@@ -258,8 +259,8 @@ func (s *stack) count(t *testing.T, where string) (n int) {
 	return n
 }
 
-// closure checks invariants 1 and 4 on the ledger: one row for every value up to the cursor, and
-// no life begun before the window of the one before was over.
+// closure checks invariants 1 and 4 on the ledger: one row for every value up to the cursor, an audit that finds
+// nothing, and no life begun before the window of the one before was over.
 func (s *stack) closure(t *testing.T) {
 	t.Helper()
 	rows, err := s.ledger.DB().QueryContext(t.Context(), `SELECT c.biz_type, c.value, COUNT(n.id), COALESCE(MIN(n.value), 1), COALESCE(MAX(n.value), 0)
@@ -275,6 +276,9 @@ func (s *stack) closure(t *testing.T) {
 		require.Equal(t, cursor, highest, bizType)
 	}
 	require.NoError(t, rows.Err())
+	audit, err := s.ledger.Audit(t.Context(), ledger.AuditFilter{}, 0)
+	require.NoError(t, err)
+	require.Empty(t, audit.Findings)
 	var early int
 	require.NoError(t, s.ledger.DB().QueryRowContext(t.Context(), `SELECT COUNT(*) FROM t_seq_life l JOIN t_seq_issue_log n
 		ON n.biz_type = l.biz_type AND n.seq_no = l.seq_no AND n.life = l.life + 1

@@ -20,6 +20,7 @@ type operatorService struct {
 	ledger   *ledger.Ledger
 	pool     *pool.Pool
 	runs     runlink.Maker
+	openRuns openRuns
 	stopping context.Context //nolint:containedctx // ends when the process is to stop: long work looks at it
 	audits   atomic.Int32    // those that run
 }

@@ -27,21 +27,28 @@ func (s *operatorService) CheckPool(ctx context.Context, r *connect.Request[lacu
 	if err != nil {
 		return nil, apiError(s.why(err))
 	}
-	return connect.NewResponse(&lacunav1.CheckPoolResponse{
+	response := &lacunav1.CheckPoolResponse{
 		Pools: driftMessages(report), MaxmemoryPolicy: report.EvictionPolicy, Warning: evictionWarning(report.EvictionPolicy),
-	}), nil
+	}
+	if r.Msg.GetRuns() {
+		drifts, err := drift.CheckRuns(ctx, s.ledger, s.openRuns, r.Msg.GetBizType())
+		if err != nil {
+			return nil, apiError(s.why(err))
+		}
+		for _, d := range drifts {
+			response.Runs = append(response.Runs, &lacunav1.RunDrift{
+				BizType: d.BizType, Tracked: d.Tracked, Open: d.Open, Missing: differenceMessage(d.Missing), Settled: differenceMessage(d.Settled),
+			})
+		}
+	}
+	return connect.NewResponse(response), nil
 }
 
 func (s *operatorService) RebuildPool(ctx context.Context, r *connect.Request[lacunav1.RebuildPoolRequest]) (*connect.Response[lacunav1.RebuildPoolResponse], error) {
 	m := r.Msg
 	limit, limitErr := oneTo("limit", m.GetLimit(), maxRebuild, maxRebuild)
-	if err := errors.Join(validPool(m.GetBizType()), limitErr); err != nil {
+	if err := errors.Join(validPool(m.GetBizType()), limitErr, validNote(m.GetActor())); err != nil {
 		return nil, apiError(err)
-	}
-	if m.GetActor() != "" {
-		if err := sequence.ValidateActor(m.GetActor()); err != nil {
-			return nil, apiError(err)
-		}
 	}
 	actor := callerName(ctx)
 	ctx, cancel := s.untilStopped(ctx)
@@ -103,13 +110,15 @@ func evictionWarning(policy string) string {
 func driftMessages(report drift.Report) []*lacunav1.PoolDrift {
 	messages := make([]*lacunav1.PoolDrift, len(report.Pools))
 	for i, d := range report.Pools {
-		of := func(k drift.Kind) *lacunav1.PoolDifference {
-			return &lacunav1.PoolDifference{Count: d.Kinds[k].Count, SeqNos: d.Kinds[k].SeqNos}
-		}
+		of := func(k drift.Kind) *lacunav1.PoolDifference { return differenceMessage(d.Kinds[k]) }
 		messages[i] = &lacunav1.PoolDrift{
 			BizType: d.BizType, InLedger: d.InLedger, InRedis: d.InRedis, Missing: of(drift.Missing), Stale: of(drift.Stale),
 			WrongScore: of(drift.WrongScore), WrongPeriod: of(drift.WrongPeriod),
 		}
 	}
 	return messages
+}
+
+func differenceMessage(d drift.Differences) *lacunav1.PoolDifference {
+	return &lacunav1.PoolDifference{Count: d.Count, SeqNos: d.SeqNos}
 }

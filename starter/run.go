@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return errors.Join(err, stop(ctx, i.Stop))
 	}
-	api, err := listen(ctx, p.Telemetry, gate, cert, settings.Listen, service, &operatorService{ledger: p.Ledger, pool: p.Pool, runs: links, stopping: ctx})
+	api, err := listen(ctx, p.Telemetry, gate, cert, settings.Listen, service, &operatorService{ledger: p.Ledger, pool: p.Pool, runs: links, openRuns: openRuns{p.Temporal}, stopping: ctx})
 	if err != nil {
 		return errors.Join(err, stop(ctx, i.Stop))
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -92,22 +91,4 @@ func tokenMessage(t access.Token) *lacunav1.Token {
 		CreatedBy: t.CreatedBy, CreatedTime: timeMessage(t.CreatedTime), ExpireTime: timeMessage(t.ExpireTime),
 		RevokedBy: t.RevokedBy, RevokedTime: timeMessage(t.RevokedTime), LastUsedTime: timeMessage(t.LastUsedTime),
 	}
-}
-
-// noted adds to a reason what an operator says about who acts. Who it was is the token's name.
-func noted(reason, actor, note string) (string, error) {
-	if err := sequence.ValidateReason(reason); err != nil {
-		return "", err
-	}
-	if note == "" || note == actor {
-		return reason, nil
-	}
-	if err := sequence.ValidateActor(note); err != nil {
-		return "", err
-	}
-	both := fmt.Sprintf("%s (noted: %s)", reason, note)
-	if len(both) > sequence.MaxReason {
-		return "", sequence.Invalidf("reason", "with the note on who acts it has %d bytes, the limit is %d", len(both), sequence.MaxReason)
-	}
-	return both, nil
 }

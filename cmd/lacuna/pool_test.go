@@ -66,6 +66,17 @@ ORDER     12             9         3        0      0            0
 missing of ORDER: A-000001 A-000002 and 1 more
 warning: Redis throws pools away
 `, out)
+	s.check = &lacunav1.CheckPoolResponse{Pools: drifted(0), Runs: []*lacunav1.RunDrift{{
+		BizType: "ORDER", Tracked: 700, Open: 699, Missing: &lacunav1.PoolDifference{Count: 1, SeqNos: []string{"A-000001"}}, Settled: &lacunav1.PoolDifference{},
+	}}}
+	out, err = s.lacuna(t, "pool", "check", "--runs")
+	require.ErrorIs(t, err, errFindings, "a number waits without its run")
+	require.Contains(t, out, `
+BIZ TYPE  WAIT WITH A RUN  OPEN RUNS  RUN MISSING  NUMBER SETTLED
+ORDER     700              699        1            0
+run missing of ORDER: A-000001
+`)
+	s.check.Pools = drifted(3, "A-000001")
 	out, err = s.lacuna(t, "pool", "check", "--output", "json")
 	require.ErrorIs(t, err, errFindings)
 	require.Contains(t, out, `"inLedger"`)

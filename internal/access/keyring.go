@@ -12,7 +12,7 @@ import (
 )
 
 // ErrUnknown is a call without a valid token. Its error says why, and never what was sent.
-var ErrUnknown = errors.New("unauthenticated")
+var ErrUnknown = errors.New("who calls is not known")
 
 // howTo says how to get in.
 const howTo = "send the header \"Authorization: Bearer <token>\"; an admin makes tokens with `lacuna token create`"

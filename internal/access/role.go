@@ -22,7 +22,7 @@ const (
 // Rights lists every right.
 var Rights = [...]Right{RightIssue, RightSettle, RightLook, RightRead, RightOperate, RightAdminister}
 
-// String says the right in the words of an error: the call needs the right to …
+// String is the right as it ends the words "the right to", e.g. "take numbers".
 func (r Right) String() string {
 	switch r {
 	case RightIssue:

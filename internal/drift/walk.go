@@ -247,10 +247,7 @@ func (w *walk) confirm(ctx context.Context, bizType string, suspects []suspect) 
 
 func (w *walk) count(bizType string, found []finding) {
 	for _, f := range found {
-		d := &w.drifts[bizType].Kinds[f.kind]
-		if d.Count++; len(d.SeqNos) < MaxSamples {
-			d.SeqNos = append(d.SeqNos, f.at.SeqNo)
-		}
+		w.drifts[bizType].Kinds[f.kind].add(f.at.SeqNo)
 	}
 }
 

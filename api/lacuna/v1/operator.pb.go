@@ -3096,7 +3096,10 @@ func (x *WindowChoice) GetHeld() float64 {
 type CheckPoolRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty for all.
-	BizType       string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	BizType string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// Compare the open runs with the ledger, too. That takes a call to Temporal for every thousand runs, and one for
+	// every number that has none.
+	Runs          bool `protobuf:"varint,2,opt,name=runs,proto3" json:"runs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3138,6 +3141,13 @@ func (x *CheckPoolRequest) GetBizType() string {
 	return ""
 }
 
+func (x *CheckPoolRequest) GetRuns() bool {
+	if x != nil {
+		return x.Runs
+	}
+	return false
+}
+
 type CheckPoolResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The biz types that were asked for, by their names.
@@ -3145,7 +3155,9 @@ type CheckPoolResponse struct {
 	// Redis's maxmemory-policy; empty where it does not say.
 	MaxmemoryPolicy string `protobuf:"bytes,2,opt,name=maxmemory_policy,json=maxmemoryPolicy,proto3" json:"maxmemory_policy,omitempty"`
 	// What a person should change in Redis; empty where that is nothing.
-	Warning       string `protobuf:"bytes,3,opt,name=warning,proto3" json:"warning,omitempty"`
+	Warning string `protobuf:"bytes,3,opt,name=warning,proto3" json:"warning,omitempty"`
+	// The same biz types, where the runs were asked for.
+	Runs          []*RunDrift `protobuf:"bytes,4,rep,name=runs,proto3" json:"runs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3201,6 +3213,93 @@ func (x *CheckPoolResponse) GetWarning() string {
 	return ""
 }
 
+func (x *CheckPoolResponse) GetRuns() []*RunDrift {
+	if x != nil {
+		return x.Runs
+	}
+	return nil
+}
+
+// RunDrift is how the open runs of one biz type differ from the ledger.
+type RunDrift struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// The numbers that wait and have a run of their own, and the open runs, at about the time of the look.
+	Tracked int64 `protobuf:"varint,2,opt,name=tracked,proto3" json:"tracked,omitempty"`
+	Open    int64 `protobuf:"varint,3,opt,name=open,proto3" json:"open,omitempty"`
+	// Numbers whose run has closed or is not there: the patrol sees to them once they are overdue.
+	Missing *PoolDifference `protobuf:"bytes,4,opt,name=missing,proto3" json:"missing,omitempty"`
+	// Runs whose number has been settled or has gone on: they end by themselves.
+	Settled       *PoolDifference `protobuf:"bytes,5,opt,name=settled,proto3" json:"settled,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunDrift) Reset() {
+	*x = RunDrift{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunDrift) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunDrift) ProtoMessage() {}
+
+func (x *RunDrift) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunDrift.ProtoReflect.Descriptor instead.
+func (*RunDrift) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *RunDrift) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *RunDrift) GetTracked() int64 {
+	if x != nil {
+		return x.Tracked
+	}
+	return 0
+}
+
+func (x *RunDrift) GetOpen() int64 {
+	if x != nil {
+		return x.Open
+	}
+	return 0
+}
+
+func (x *RunDrift) GetMissing() *PoolDifference {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+func (x *RunDrift) GetSettled() *PoolDifference {
+	if x != nil {
+		return x.Settled
+	}
+	return nil
+}
+
 // PoolDrift is how the pool of one biz type differs from the ledger.
 type PoolDrift struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -3222,7 +3321,7 @@ type PoolDrift struct {
 
 func (x *PoolDrift) Reset() {
 	*x = PoolDrift{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[34]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3234,7 +3333,7 @@ func (x *PoolDrift) String() string {
 func (*PoolDrift) ProtoMessage() {}
 
 func (x *PoolDrift) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[34]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3247,7 +3346,7 @@ func (x *PoolDrift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolDrift.ProtoReflect.Descriptor instead.
 func (*PoolDrift) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{34}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *PoolDrift) GetBizType() string {
@@ -3311,7 +3410,7 @@ type PoolDifference struct {
 
 func (x *PoolDifference) Reset() {
 	*x = PoolDifference{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[35]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3323,7 +3422,7 @@ func (x *PoolDifference) String() string {
 func (*PoolDifference) ProtoMessage() {}
 
 func (x *PoolDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[35]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3336,7 +3435,7 @@ func (x *PoolDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolDifference.ProtoReflect.Descriptor instead.
 func (*PoolDifference) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{35}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PoolDifference) GetCount() int64 {
@@ -3369,7 +3468,7 @@ type RebuildPoolRequest struct {
 
 func (x *RebuildPoolRequest) Reset() {
 	*x = RebuildPoolRequest{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[36]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3381,7 +3480,7 @@ func (x *RebuildPoolRequest) String() string {
 func (*RebuildPoolRequest) ProtoMessage() {}
 
 func (x *RebuildPoolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[36]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3394,7 +3493,7 @@ func (x *RebuildPoolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildPoolRequest.ProtoReflect.Descriptor instead.
 func (*RebuildPoolRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{36}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RebuildPoolRequest) GetBizType() string {
@@ -3441,7 +3540,7 @@ type RebuildPoolResponse struct {
 
 func (x *RebuildPoolResponse) Reset() {
 	*x = RebuildPoolResponse{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[37]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3453,7 +3552,7 @@ func (x *RebuildPoolResponse) String() string {
 func (*RebuildPoolResponse) ProtoMessage() {}
 
 func (x *RebuildPoolResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[37]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3466,7 +3565,7 @@ func (x *RebuildPoolResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildPoolResponse.ProtoReflect.Descriptor instead.
 func (*RebuildPoolResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{37}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RebuildPoolResponse) GetPools() []*PoolDrift {
@@ -3525,7 +3624,7 @@ type Token struct {
 
 func (x *Token) Reset() {
 	*x = Token{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[38]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3537,7 +3636,7 @@ func (x *Token) String() string {
 func (*Token) ProtoMessage() {}
 
 func (x *Token) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[38]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3550,7 +3649,7 @@ func (x *Token) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Token.ProtoReflect.Descriptor instead.
 func (*Token) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{38}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Token) GetName() string {
@@ -3646,7 +3745,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[39]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3658,7 +3757,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[39]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3671,7 +3770,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{39}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *CreateTokenRequest) GetName() string {
@@ -3727,7 +3826,7 @@ type CreateTokenResponse struct {
 
 func (x *CreateTokenResponse) Reset() {
 	*x = CreateTokenResponse{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[40]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3739,7 +3838,7 @@ func (x *CreateTokenResponse) String() string {
 func (*CreateTokenResponse) ProtoMessage() {}
 
 func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[40]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3752,7 +3851,7 @@ func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{40}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *CreateTokenResponse) GetToken() *Token {
@@ -3777,7 +3876,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[41]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3789,7 +3888,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[41]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3802,7 +3901,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{41}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{42}
 }
 
 type ListTokensResponse struct {
@@ -3814,7 +3913,7 @@ type ListTokensResponse struct {
 
 func (x *ListTokensResponse) Reset() {
 	*x = ListTokensResponse{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[42]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3826,7 +3925,7 @@ func (x *ListTokensResponse) String() string {
 func (*ListTokensResponse) ProtoMessage() {}
 
 func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[42]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3839,7 +3938,7 @@ func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListTokensResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{42}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListTokensResponse) GetTokens() []*Token {
@@ -3858,7 +3957,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[43]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3870,7 +3969,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[43]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3883,7 +3982,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{43}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RevokeTokenRequest) GetName() string {
@@ -3902,7 +4001,7 @@ type RevokeTokenResponse struct {
 
 func (x *RevokeTokenResponse) Reset() {
 	*x = RevokeTokenResponse{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[44]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3914,7 +4013,7 @@ func (x *RevokeTokenResponse) String() string {
 func (*RevokeTokenResponse) ProtoMessage() {}
 
 func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[44]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3927,7 +4026,7 @@ func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{44}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RevokeTokenResponse) GetToken() *Token {
@@ -3964,7 +4063,7 @@ type ListNumbersRequest struct {
 
 func (x *ListNumbersRequest) Reset() {
 	*x = ListNumbersRequest{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[45]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3976,7 +4075,7 @@ func (x *ListNumbersRequest) String() string {
 func (*ListNumbersRequest) ProtoMessage() {}
 
 func (x *ListNumbersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[45]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3989,7 +4088,7 @@ func (x *ListNumbersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNumbersRequest.ProtoReflect.Descriptor instead.
 func (*ListNumbersRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{45}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListNumbersRequest) GetBizType() string {
@@ -4075,7 +4174,7 @@ type ListNumbersResponse struct {
 
 func (x *ListNumbersResponse) Reset() {
 	*x = ListNumbersResponse{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[46]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4087,7 +4186,7 @@ func (x *ListNumbersResponse) String() string {
 func (*ListNumbersResponse) ProtoMessage() {}
 
 func (x *ListNumbersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[46]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4100,7 +4199,7 @@ func (x *ListNumbersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNumbersResponse.ProtoReflect.Descriptor instead.
 func (*ListNumbersResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{46}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListNumbersResponse) GetNumbers() []*Number {
@@ -4125,7 +4224,7 @@ type GetStatusRequest struct {
 
 func (x *GetStatusRequest) Reset() {
 	*x = GetStatusRequest{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[47]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4137,7 +4236,7 @@ func (x *GetStatusRequest) String() string {
 func (*GetStatusRequest) ProtoMessage() {}
 
 func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[47]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4150,7 +4249,7 @@ func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetStatusRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{47}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{48}
 }
 
 type GetStatusResponse struct {
@@ -4173,7 +4272,7 @@ type GetStatusResponse struct {
 
 func (x *GetStatusResponse) Reset() {
 	*x = GetStatusResponse{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[48]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4185,7 +4284,7 @@ func (x *GetStatusResponse) String() string {
 func (*GetStatusResponse) ProtoMessage() {}
 
 func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[48]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4198,7 +4297,7 @@ func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetStatusResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{48}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *GetStatusResponse) GetVersion() string {
@@ -4481,13 +4580,21 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x06window\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06window\x12\x1d\n" +
 	"\n" +
 	"late_after\x18\x02 \x01(\x03R\tlateAfter\x12\x12\n" +
-	"\x04held\x18\x03 \x01(\x01R\x04held\"-\n" +
+	"\x04held\x18\x03 \x01(\x01R\x04held\"A\n" +
 	"\x10CheckPoolRequest\x12\x19\n" +
-	"\bbiz_type\x18\x01 \x01(\tR\abizType\"\x84\x01\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x12\n" +
+	"\x04runs\x18\x02 \x01(\bR\x04runs\"\xad\x01\n" +
 	"\x11CheckPoolResponse\x12*\n" +
 	"\x05pools\x18\x01 \x03(\v2\x14.lacuna.v1.PoolDriftR\x05pools\x12)\n" +
 	"\x10maxmemory_policy\x18\x02 \x01(\tR\x0fmaxmemoryPolicy\x12\x18\n" +
-	"\awarning\x18\x03 \x01(\tR\awarning\"\xbe\x02\n" +
+	"\awarning\x18\x03 \x01(\tR\awarning\x12'\n" +
+	"\x04runs\x18\x04 \x03(\v2\x13.lacuna.v1.RunDriftR\x04runs\"\xbd\x01\n" +
+	"\bRunDrift\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x18\n" +
+	"\atracked\x18\x02 \x01(\x03R\atracked\x12\x12\n" +
+	"\x04open\x18\x03 \x01(\x03R\x04open\x123\n" +
+	"\amissing\x18\x04 \x01(\v2\x19.lacuna.v1.PoolDifferenceR\amissing\x123\n" +
+	"\asettled\x18\x05 \x01(\v2\x19.lacuna.v1.PoolDifferenceR\asettled\"\xbe\x02\n" +
 	"\tPoolDrift\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x1b\n" +
 	"\tin_ledger\x18\x02 \x01(\x03R\binLedger\x12\x19\n" +
@@ -4659,7 +4766,7 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -4703,146 +4810,150 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(*WindowChoice)(nil),                // 39: lacuna.v1.WindowChoice
 	(*CheckPoolRequest)(nil),            // 40: lacuna.v1.CheckPoolRequest
 	(*CheckPoolResponse)(nil),           // 41: lacuna.v1.CheckPoolResponse
-	(*PoolDrift)(nil),                   // 42: lacuna.v1.PoolDrift
-	(*PoolDifference)(nil),              // 43: lacuna.v1.PoolDifference
-	(*RebuildPoolRequest)(nil),          // 44: lacuna.v1.RebuildPoolRequest
-	(*RebuildPoolResponse)(nil),         // 45: lacuna.v1.RebuildPoolResponse
-	(*Token)(nil),                       // 46: lacuna.v1.Token
-	(*CreateTokenRequest)(nil),          // 47: lacuna.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),         // 48: lacuna.v1.CreateTokenResponse
-	(*ListTokensRequest)(nil),           // 49: lacuna.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),          // 50: lacuna.v1.ListTokensResponse
-	(*RevokeTokenRequest)(nil),          // 51: lacuna.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),         // 52: lacuna.v1.RevokeTokenResponse
-	(*ListNumbersRequest)(nil),          // 53: lacuna.v1.ListNumbersRequest
-	(*ListNumbersResponse)(nil),         // 54: lacuna.v1.ListNumbersResponse
-	(*GetStatusRequest)(nil),            // 55: lacuna.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),           // 56: lacuna.v1.GetStatusResponse
-	(*durationpb.Duration)(nil),         // 57: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 58: google.protobuf.Timestamp
-	(State)(0),                          // 59: lacuna.v1.State
-	(*Number)(nil),                      // 60: lacuna.v1.Number
+	(*RunDrift)(nil),                    // 42: lacuna.v1.RunDrift
+	(*PoolDrift)(nil),                   // 43: lacuna.v1.PoolDrift
+	(*PoolDifference)(nil),              // 44: lacuna.v1.PoolDifference
+	(*RebuildPoolRequest)(nil),          // 45: lacuna.v1.RebuildPoolRequest
+	(*RebuildPoolResponse)(nil),         // 46: lacuna.v1.RebuildPoolResponse
+	(*Token)(nil),                       // 47: lacuna.v1.Token
+	(*CreateTokenRequest)(nil),          // 48: lacuna.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),         // 49: lacuna.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),           // 50: lacuna.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),          // 51: lacuna.v1.ListTokensResponse
+	(*RevokeTokenRequest)(nil),          // 52: lacuna.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),         // 53: lacuna.v1.RevokeTokenResponse
+	(*ListNumbersRequest)(nil),          // 54: lacuna.v1.ListNumbersRequest
+	(*ListNumbersResponse)(nil),         // 55: lacuna.v1.ListNumbersResponse
+	(*GetStatusRequest)(nil),            // 56: lacuna.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),           // 57: lacuna.v1.GetStatusResponse
+	(*durationpb.Duration)(nil),         // 58: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 59: google.protobuf.Timestamp
+	(State)(0),                          // 60: lacuna.v1.State
+	(*Number)(nil),                      // 61: lacuna.v1.Number
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	57, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	57, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
-	2,  // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
-	3,  // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
-	4,  // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	57, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
-	1,  // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
-	9,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	57, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
-	0,  // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	57, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
-	10, // 11: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
-	11, // 12: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	57, // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
-	8,  // 14: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
-	8,  // 15: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	8,  // 16: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	8,  // 17: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
-	5,  // 18: lacuna.v1.DeadLetterFilter.cause:type_name -> lacuna.v1.DeadCause
-	18, // 19: lacuna.v1.ListDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	22, // 20: lacuna.v1.ListDeadLettersResponse.dead_letters:type_name -> lacuna.v1.DeadLetter
-	21, // 21: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
-	5,  // 22: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
-	5,  // 23: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	58, // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	59, // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
-	18, // 26: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	18, // 27: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	58, // 28: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
-	29, // 29: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	59, // 30: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	58, // 31: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	58, // 32: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	58, // 33: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
-	32, // 34: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
-	34, // 35: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
-	35, // 36: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
-	33, // 37: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
-	6,  // 38: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	59, // 39: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	58, // 40: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	57, // 41: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	58, // 42: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	58, // 43: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	57, // 44: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	57, // 45: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
-	38, // 46: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
-	38, // 47: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
-	38, // 48: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
-	39, // 49: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	57, // 50: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	57, // 51: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
-	57, // 52: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	57, // 53: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	57, // 54: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	57, // 55: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	57, // 56: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
-	42, // 57: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	43, // 58: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
-	43, // 59: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
-	43, // 60: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
-	43, // 61: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
-	42, // 62: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	7,  // 63: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
-	58, // 64: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
-	58, // 65: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
-	58, // 66: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
-	58, // 67: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
-	7,  // 68: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
-	57, // 69: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
-	46, // 70: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
-	46, // 71: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
-	46, // 72: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
-	59, // 73: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
-	58, // 74: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
-	58, // 75: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
-	57, // 76: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
-	60, // 77: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
-	58, // 78: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
-	58, // 79: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
-	58, // 80: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
-	57, // 81: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
-	12, // 82: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	14, // 83: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	16, // 84: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	19, // 85: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	23, // 86: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	25, // 87: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	27, // 88: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	30, // 89: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	36, // 90: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	40, // 91: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
-	44, // 92: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
-	47, // 93: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
-	49, // 94: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
-	51, // 95: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
-	53, // 96: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
-	55, // 97: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
-	13, // 98: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	15, // 99: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	17, // 100: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	20, // 101: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	24, // 102: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	26, // 103: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	28, // 104: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	31, // 105: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	37, // 106: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	41, // 107: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
-	45, // 108: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
-	48, // 109: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
-	50, // 110: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
-	52, // 111: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
-	54, // 112: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
-	56, // 113: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
-	98, // [98:114] is the sub-list for method output_type
-	82, // [82:98] is the sub-list for method input_type
-	82, // [82:82] is the sub-list for extension type_name
-	82, // [82:82] is the sub-list for extension extendee
-	0,  // [0:82] is the sub-list for field type_name
+	58,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	58,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	2,   // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
+	3,   // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
+	4,   // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
+	58,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	1,   // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
+	9,   // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
+	58,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	0,   // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
+	58,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	10,  // 11: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
+	11,  // 12: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
+	58,  // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	8,   // 14: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
+	8,   // 15: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	8,   // 16: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	8,   // 17: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
+	5,   // 18: lacuna.v1.DeadLetterFilter.cause:type_name -> lacuna.v1.DeadCause
+	18,  // 19: lacuna.v1.ListDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	22,  // 20: lacuna.v1.ListDeadLettersResponse.dead_letters:type_name -> lacuna.v1.DeadLetter
+	21,  // 21: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
+	5,   // 22: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
+	5,   // 23: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
+	59,  // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	60,  // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	18,  // 26: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	18,  // 27: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	59,  // 28: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
+	29,  // 29: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
+	60,  // 30: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	59,  // 31: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	59,  // 32: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	59,  // 33: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	32,  // 34: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
+	34,  // 35: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
+	35,  // 36: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
+	33,  // 37: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
+	6,   // 38: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
+	60,  // 39: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	59,  // 40: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	58,  // 41: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	59,  // 42: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	59,  // 43: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	58,  // 44: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	58,  // 45: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	38,  // 46: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
+	38,  // 47: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
+	38,  // 48: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
+	39,  // 49: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
+	58,  // 50: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	58,  // 51: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	58,  // 52: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	58,  // 53: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	58,  // 54: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	58,  // 55: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	58,  // 56: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	43,  // 57: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	42,  // 58: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
+	44,  // 59: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
+	44,  // 60: lacuna.v1.RunDrift.settled:type_name -> lacuna.v1.PoolDifference
+	44,  // 61: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
+	44,  // 62: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
+	44,  // 63: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
+	44,  // 64: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
+	43,  // 65: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	7,   // 66: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
+	59,  // 67: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
+	59,  // 68: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	59,  // 69: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
+	59,  // 70: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
+	7,   // 71: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
+	58,  // 72: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
+	47,  // 73: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
+	47,  // 74: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
+	47,  // 75: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
+	60,  // 76: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
+	59,  // 77: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
+	59,  // 78: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
+	58,  // 79: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
+	61,  // 80: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
+	59,  // 81: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
+	59,  // 82: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
+	59,  // 83: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
+	58,  // 84: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
+	12,  // 85: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	14,  // 86: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	16,  // 87: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	19,  // 88: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	23,  // 89: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	25,  // 90: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	27,  // 91: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	30,  // 92: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	36,  // 93: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	40,  // 94: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	45,  // 95: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	48,  // 96: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
+	50,  // 97: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
+	52,  // 98: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
+	54,  // 99: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
+	56,  // 100: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
+	13,  // 101: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	15,  // 102: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	17,  // 103: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	20,  // 104: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	24,  // 105: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	26,  // 106: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	28,  // 107: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	31,  // 108: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	37,  // 109: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	41,  // 110: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	46,  // 111: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	49,  // 112: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
+	51,  // 113: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
+	53,  // 114: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
+	55,  // 115: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
+	57,  // 116: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
+	101, // [101:117] is the sub-list for method output_type
+	85,  // [85:101] is the sub-list for method input_type
+	85,  // [85:85] is the sub-list for extension type_name
+	85,  // [85:85] is the sub-list for extension extendee
+	0,   // [0:85] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -4859,14 +4970,14 @@ func file_lacuna_v1_operator_proto_init() {
 	file_lacuna_v1_operator_proto_msgTypes[22].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[23].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[24].OneofWrappers = []any{}
-	file_lacuna_v1_operator_proto_msgTypes[45].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[46].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   49,
+			NumMessages:   50,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
