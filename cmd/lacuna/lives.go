@@ -81,7 +81,7 @@ func livesOf(m *lacunav1.GetResponse) (lives []drawnLife) {
 }
 
 func drawLife(out io.Writer, l drawnLife) {
-	_, life, _ := strings.Cut(strings.TrimPrefix(l.ticket, l.ticket[:strings.Index(l.ticket, "~")+1]), "~")
+	life := l.ticket[strings.LastIndex(l.ticket, "~")+1:]
 	whom := ""
 	if l.bizKey != "" {
 		whom = " for " + l.bizKey

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,7 +20,7 @@ import (
 type typesEdit struct {
 	api
 	Name   string `arg:"" help:"Its name."`
-	Editor string `env:"VISUAL,EDITOR" default:"vi" help:"The editor, with its arguments."`
+	Editor string `placeholder:"vi" help:"The editor, with its arguments; $VISUAL, else $EDITOR, where nothing is said."`
 }
 
 // Run opens the present rules in an editor and puts back what was changed, with the revision that was read: a change
@@ -43,18 +42,19 @@ func (c typesEdit) Run(ctx context.Context, out io.Writer, t *terminal) error {
 	if err == nil {
 		return os.Remove(file)
 	}
-	return fmt.Errorf("%w\nnothing was changed; your text is in %s", err, file)
+	if is, read := os.ReadFile(file); read == nil && bytes.Equal(is, was) { // nothing is lost with it
+		_ = os.Remove(file)
+		return err
+	}
+	return fmt.Errorf("%w\nyour text is in %s", err, file)
 }
 
 func (c typesEdit) edit(ctx context.Context, out io.Writer, t *terminal, file string, was []byte) error {
-	words := strings.Fields(c.Editor)
-	if len(words) == 0 {
-		return errors.New("no editor is named: set VISUAL or EDITOR")
-	}
+	words := strings.Fields(cmp.Or(strings.TrimSpace(c.Editor), strings.TrimSpace(os.Getenv("VISUAL")), strings.TrimSpace(os.Getenv("EDITOR")), "vi"))
 	editor := exec.CommandContext(ctx, words[0], append(words[1:], file)...) //nolint:gosec // the user's own editor
 	editor.Stdin, editor.Stdout, editor.Stderr = t.in, t.out, t.out
 	if err := editor.Run(); err != nil {
-		return fmt.Errorf("run the editor %s: %w", c.Editor, err)
+		return fmt.Errorf("run the editor %s: %w", words[0], err)
 	}
 	is, err := os.ReadFile(file)
 	if err != nil {
