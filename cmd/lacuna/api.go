@@ -70,6 +70,8 @@ func (a api) todo(err *connect.Error) string {
 		return "use the token of a role that may; `lacuna token list` shows them to an admin"
 	case connect.CodeUnimplemented:
 		return "it is older than this command line, or no starter of Lacuna: upgrade it, or mend --api"
+	default:
+		return ""
 	}
 	return ""
 }

@@ -19,8 +19,17 @@ type terminal struct {
 
 // openTerminal asks on standard error, where standard input is a terminal.
 func openTerminal() *terminal {
-	info, err := os.Stdin.Stat()
-	return &terminal{in: os.Stdin, out: os.Stderr, person: err == nil && info.Mode()&os.ModeCharDevice != 0}
+	return &terminal{in: os.Stdin, out: os.Stderr, person: typedAt(os.Stdin)}
+}
+
+// typedAt says whether a file is a device that somebody types at. Jobs have the null device for their standard input.
+func typedAt(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }
 
 // acts is what commands embed that cannot be taken back by another command.

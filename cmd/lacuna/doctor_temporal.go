@@ -64,7 +64,7 @@ func (t *temporalServer) checkSchedule(ctx context.Context, s *seen) checked {
 		return failure(what, err, "")
 	}
 	if last := len(d.Info.RecentActions) - 1; last >= 0 && len(d.Info.NextActionTimes) > 0 {
-		s.temporal = &span{d.Info.RecentActions[last].ActualTime.Sub(time.Now()), d.Info.NextActionTimes[0].Sub(before)}
+		s.temporal = &span{time.Until(d.Info.RecentActions[last].ActualTime), d.Info.NextActionTimes[0].Sub(before)}
 	}
 	return scheduleCheck(what, d)
 }

@@ -24,7 +24,7 @@ type runSeen struct {
 
 // look asks for the run of a life by its ticket.
 func (t *temporalServer) look(ctx context.Context, ticket string) (runSeen, error) {
-	d, err := t.DescribeWorkflowExecution(ctx, ticket, "")
+	d, err := t.DescribeWorkflow(ctx, ticket, "")
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
 		return runSeen{words: "it has no run: it is not tracked, or its run is gone", closed: true}, nil
@@ -32,7 +32,7 @@ func (t *temporalServer) look(ctx context.Context, ticket string) (runSeen, erro
 	if err != nil {
 		return runSeen{}, fmt.Errorf("look for the run of %s: %w", ticket, err)
 	}
-	return seenOf(d), nil
+	return seenOf(d.RawResponse), nil
 }
 
 func seenOf(d *workflowservice.DescribeWorkflowExecutionResponse) runSeen {
