@@ -71,9 +71,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 // runAt is run for a person at the terminal.
 func runAt(ctx context.Context, args []string, out io.Writer, t *terminal) error {
 	var c commands
-	parser, err := kong.New(&c, kong.Name("lacuna"), kong.Description("Lacuna: sequence numbers without lasting gaps."), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Writers(out, os.Stderr), kong.BindTo(ctx, (*context.Context)(nil)), kong.BindTo(out, (*io.Writer)(nil)),
-		kong.Bind(t), kong.Vars{"version": "lacuna " + buildinfo.Read().String()})
+	parser, err := newParser(ctx, &c, out, t)
 	if err != nil {
 		return err
 	}
@@ -85,4 +83,10 @@ func runAt(ctx context.Context, args []string, out io.Writer, t *terminal) error
 		return err
 	}
 	return parsed.Run(&c)
+}
+
+func newParser(ctx context.Context, c *commands, out io.Writer, t *terminal) (*kong.Kong, error) {
+	return kong.New(c, kong.Name("lacuna"), kong.Description("Lacuna: sequence numbers without lasting gaps."), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Writers(out, os.Stderr), kong.BindTo(ctx, (*context.Context)(nil)), kong.BindTo(out, (*io.Writer)(nil)),
+		kong.Bind(t), kong.Vars{"version": "lacuna " + buildinfo.Read().String()})
 }

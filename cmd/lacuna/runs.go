@@ -46,8 +46,10 @@ func seenOf(d *workflowservice.DescribeWorkflowExecutionResponse) runSeen {
 	return runSeen{words: "its run is open"}
 }
 
-// failing lists runs that Temporal itself reports for failing workflow tasks, at most limit. Servers that do not know
-// the attribute report none.
+// errNoReports is a server that does not say which runs fail, as of before 1.30.
+var errNoReports = errors.New("runs that fail before their number is overdue: this Temporal server has no TemporalReportedProblems")
+
+// failing lists runs that Temporal itself reports for failing workflow tasks, at most limit.
 func (t *temporalServer) failing(ctx context.Context, bizType string, limit int) (ids []string, err error) {
 	query := `ExecutionStatus = "Running" AND TemporalReportedProblems IN ("category=WorkflowTaskFailed", "category=WorkflowTaskTimedOut")`
 	if bizType != "" {
@@ -56,7 +58,7 @@ func (t *temporalServer) failing(ctx context.Context, bizType string, limit int)
 	page, err := t.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: t.namespace, Query: query, PageSize: int32(max(1, min(limit, 1000)))}) //nolint:gosec // at most 1,000
 	var unknown *serviceerror.InvalidArgument
 	if errors.As(err, &unknown) {
-		return nil, nil
+		return nil, errNoReports
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list the runs that fail: %w", err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,19 +50,21 @@ var stuckColumns = []column[stuck]{
 // Run prints what needs a hand, and says what it could not look at.
 func (c stuckCommand) Run(ctx context.Context, out io.Writer) error {
 	runs, err := dialTemporal(ctx)
-	notLooked := ""
+	var notLooked []string
 	switch {
 	case err != nil:
-		notLooked = err.Error()
+		notLooked = append(notLooked, fmt.Sprintf("runs in Temporal (%s)", err))
 	case runs == nil:
-		notLooked = noTemporal
+		notLooked = append(notLooked, fmt.Sprintf("runs in Temporal (%s)", noTemporal))
 	default:
 		defer runs.Close()
 	}
 	var all []stuck
 	for _, look := range []func(context.Context, *temporalServer) ([]stuck, error){c.patrol, c.dead, c.overdue, c.failing} {
 		found, err := look(ctx, runs)
-		if err != nil {
+		if errors.Is(err, errNoReports) {
+			notLooked = append(notLooked, err.Error())
+		} else if err != nil {
 			return err
 		}
 		all = append(all, found...)
@@ -69,15 +72,15 @@ func (c stuckCommand) Run(ctx context.Context, out io.Writer) error {
 	if err := writeAll(out, c.output, stuckColumns, all); err != nil {
 		return err
 	}
+	beside := io.Writer(os.Stderr)
 	if c.people() {
+		beside = out
 		if len(all) == 0 {
 			fmt.Fprintln(out, "nothing needs a hand")
 		}
-		if notLooked != "" {
-			fmt.Fprintf(out, "not looked at: runs in Temporal (%s)\n", notLooked)
-		}
-	} else if notLooked != "" {
-		fmt.Fprintf(os.Stderr, "not looked at: runs in Temporal (%s)\n", notLooked)
+	}
+	for _, what := range notLooked {
+		fmt.Fprintf(beside, "not looked at: %s\n", what)
 	}
 	if len(all) > 0 {
 		return errFindings
