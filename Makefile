@@ -15,17 +15,20 @@ build: ## Build the programs into bin/
 .PHONY: test
 test: ## Run every test; installs and starts the servers that they need
 	go test -timeout 15m ./...
+	cd deploy/check && go test ./...
 
 .PHONY: lint
 lint: ## Check style, forbidden imports and the determinism of workflows
 	go vet ./...
 	$(GOTOOL) golangci-lint run
+	cd deploy/check && go vet ./... && go tool -modfile=../../tools/go.mod golangci-lint run
 	$(GOTOOL) workflowcheck ./workflows/...
 	$(GOTOOL) buf lint
 
 .PHONY: format
 format: ## Format the code
 	$(GOTOOL) golangci-lint fmt
+	cd deploy/check && go tool -modfile=../../tools/go.mod golangci-lint fmt
 	$(GOTOOL) buf format -w
 
 .PHONY: generate
@@ -36,6 +39,7 @@ generate: ## Generate the API's code from its proto
 verify: ## Check that the generated code and the module files are current
 	go mod verify
 	go mod tidy -diff
+	cd deploy/check && go mod verify && go mod tidy -diff
 	tools/verify-generated
 
 .PHONY: run
@@ -54,7 +58,7 @@ clean-dev: ## Forget the data of make run
 bench: ## Measure rates and ratios
 	go test ./bench -run '^$$' -bench Next -cpu 1,2 -benchtime 20000x
 	go test ./bench -run '^$$' -bench 'Ledger|Settle' -benchtime 2s
-	go test ./bench -run '^$$' -bench Audit -benchtime 1x -timeout 1h
+	go test ./bench -run '^$$' -bench 'Audit|Seal' -benchtime 1x -timeout 1h
 
 .PHONY: soak
 soak: ## The stories of e2e in full: 100 kills, 100 restarts, 200 freezes, outages, dead letters, races (an hour)

@@ -26,6 +26,7 @@ const (
 	ReleaseName = "Release"
 	RestoreName = "Restore"
 	FinishName  = "Finish"
+	SealName    = "Seal"
 )
 
 // Bounds of one round of the patrol. What is left is the next round's.
@@ -64,6 +65,10 @@ type PatrolLedger interface {
 	EndedIn(ctx context.Context, outage sequence.Outage, state sequence.State, limit int) ([]sequence.Number, error)
 	OutageShifted(ctx context.Context, id int64) error
 	PatrolFinished(ctx context.Context) error
+	OpenBlocks(ctx context.Context, limit int) (int, error)
+	DueBlocks(ctx context.Context, limit int) (due []sequence.Block, looked int, err error)
+	SealNow(ctx context.Context, b sequence.Block) (bool, error)
+	ArchiveNext(ctx context.Context) (moved int, ok bool, err error)
 }
 
 // Runs is what the patrol needs of Temporal.
@@ -126,6 +131,7 @@ func (p *Patrol) Register(r worker.ActivityRegistry) {
 	r.RegisterActivityWithOptions(p.Repool, activity.RegisterOptions{Name: RepoolName})
 	r.RegisterActivityWithOptions(p.Retime, activity.RegisterOptions{Name: RetimeName})
 	r.RegisterActivityWithOptions(p.Purge, activity.RegisterOptions{Name: PurgeName})
+	r.RegisterActivityWithOptions(p.Seal, activity.RegisterOptions{Name: SealName})
 }
 
 // RecoverResult counts what a round recovered.

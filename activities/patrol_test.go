@@ -52,6 +52,7 @@ type beat struct {
 	mark    string // of the pools
 	free    []sequence.Number
 	flushed bool // once, between the first push and the mark
+	blocks  blocks
 }
 
 func (b *beat) Push(_ context.Context, entries []sequence.PoolEntry) error {

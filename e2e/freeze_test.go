@@ -49,6 +49,7 @@ func TestAFrozenStarterHandsOutNothingThatWasRecovered(t *testing.T) {
 			taken := l.count()
 			l.starter.Resume()
 			testkit.Eventually(t, func() bool { return l.count() > taken+20 }, "issuing did not go on")
+			require.Regexp(t, `(?m)^lacuna_leases_lost_total [1-9]`, s.scrape(t, l.starter))
 			stops[i]()
 		}
 	}

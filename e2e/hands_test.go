@@ -62,7 +62,7 @@ func TestOperatorsHands(t *testing.T) {
 		entries := s.timeline(t, ticket)
 		var actors []any
 		for _, e := range entries {
-			if e["what"] == "REQUEUED" {
+			if e["what"] == "REQUEUED" && e["ticket"] == ticket { // the number may be one of the story before
 				actors = append(actors, e["actor"])
 			}
 		}

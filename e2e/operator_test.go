@@ -30,7 +30,7 @@ func TestBizTypesAreMadeAndChanged(t *testing.T) {
 			"name": "BAR", "format": "R-{seq:8}", "stepMin": 100.0, "stepMax": 2000.0, "confirmTimeout": "900s", "safetyWindow": "60s",
 			"maxReplays": 2.0, "revision": "1", "timeZone": "UTC", "source": "SOURCE_SEGMENT", "start": "1", "reuse": "REUSE_ANY",
 			"poolOrder": "POOL_ORDER_LOWEST", "durableIssue": false, "extendLimit": "3600s", "onTimeout": "ON_TIMEOUT_ABANDON",
-			"retryDelays": []any{"30s", "120s", "300s"}, "directSignals": true, "track": "TRACK_EVERY", "trackAfter": "5s",
+			"retryDelays": []any{"30s", "120s", "300s"}, "directSignals": true, "track": "TRACK_EVERY", "trackAfter": "5s", "archiveAfter": "0s",
 		}, made)
 		ticket, _ := s.next(t, "BAR")
 		require.Equal(t, "BAR~R-00000001~1", ticket)

@@ -68,6 +68,7 @@ type Issuer struct {
 
 	lease      atomic.Pointer[lease]
 	leaseLasts time.Duration
+	leasesLost atomic.Int64
 	clock      atomic.Pointer[clock]
 
 	buffers  sync.Map // biz type -> *buffer

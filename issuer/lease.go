@@ -83,6 +83,7 @@ func (i *Issuer) renewLease() error {
 	if err := i.beginLease(ctx); err != nil {
 		return err
 	}
+	i.leasesLost.Add(1)
 	i.log.Warn("the lease was over; going on under a new id", "was", id, "issuer", i.ID())
 	i.batches.forget()
 	i.buffers.Range(func(_, value any) bool {

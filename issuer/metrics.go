@@ -42,7 +42,7 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 
 // observe reads the issuer's own counts at every scrape.
 func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
-	var errs [8]error
+	var errs [9]error
 	overdue, err := meter.Float64ObservableGauge(telemetry.MetricOverdue, metric.WithDescription("For how long the number is overdue that is so for longest, by state"))
 	errs[6] = err
 	patrolAge, err := meter.Float64ObservableGauge(telemetry.MetricPatrolAge, metric.WithDescription("How long ago the patrol last finished a round in which no step failed"))
@@ -57,6 +57,8 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 	errs[3] = err
 	used, err := meter.Float64ObservableGauge(telemetry.MetricFormatUsed, metric.WithDescription("Part of the format's values that is allocated, of the period that runs, 0 to 1"))
 	errs[5] = err
+	leasesLost, err := meter.Int64ObservableCounter(telemetry.MetricLeasesLost, metric.WithDescription("Leases that were over before they could be renewed; what was held under them is recovered"))
+	errs[8] = err
 	queue := func(name string) metric.MeasurementOption {
 		return metric.WithAttributes(attribute.String(telemetry.KeyQueue, name))
 	}
@@ -83,6 +85,7 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 		if age := i.overdue.patrol.Load(); age != nil {
 			o.ObserveFloat64(patrolAge, age.Seconds())
 		}
+		o.ObserveInt64(leasesLost, i.leasesLost.Load())
 		o.ObserveInt64(queued, i.records.depth(), queue("records"))
 		o.ObserveInt64(queued, i.starts.Waiting(), queue("starts"))
 		o.ObserveInt64(queued, i.wakes.Waiting(), queue("wakes"))
@@ -92,7 +95,7 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 		o.ObserveInt64(dropped, i.starts.Dropped(), queue("starts"))
 		o.ObserveInt64(dropped, i.wakes.Dropped(), queue("wakes"))
 		return nil
-	}, issued, held, used, queued, dropped, overdue, patrolAge)
+	}, issued, held, used, queued, dropped, overdue, patrolAge, leasesLost)
 	return errors.Join(errs[:]...)
 }
 

@@ -35,6 +35,8 @@ const (
 	MaxRetryDelays    = 10
 	MinRetryDelay     = 10 * time.Millisecond
 	MaxRetryDelay     = 24 * time.Hour
+	MinArchiveAfter   = time.Second
+	MaxArchiveAfter   = 100 * 365 * 24 * time.Hour
 )
 
 // MaxFormat bounds a format's template, in bytes.
@@ -80,6 +82,9 @@ type BizType struct {
 	Track Track
 	// TrackAfter is when a number that is not settled gets one under TrackUnsettled, 100 ms to an hour.
 	TrackAfter time.Duration
+	// ArchiveAfter is how long after their seal numbers stay where those in use are, 1 s to 100 years; 0 means
+	// for good.
+	ArchiveAfter time.Duration
 	// Revision counts the changes of these settings, from 1.
 	Revision int64
 }
@@ -149,6 +154,8 @@ func (b BizType) Validate() error {
 	fault(slices.Contains(Tracks[:], b.Track), "track", "%s is not one of %v", b.Track, Tracks)
 	fault(b.TrackAfter >= MinTrackAfter && b.TrackAfter <= MaxTrackAfter, "trackAfter", "%s is not from %s to %s", b.TrackAfter, MinTrackAfter, MaxTrackAfter)
 	fault(b.Track != TrackNone || !b.DirectSignals, "directSignals", "no number has a run that could be signalled under track %s", TrackNone)
+	fault(b.ArchiveAfter == 0 || b.ArchiveAfter >= MinArchiveAfter && b.ArchiveAfter <= MaxArchiveAfter,
+		"archiveAfter", "%s is neither 0, which means never, nor from %s to %s", b.ArchiveAfter, MinArchiveAfter, MaxArchiveAfter)
 	for _, what := range b.Probe.faults() {
 		fault(false, "probe", "%s", what)
 	}

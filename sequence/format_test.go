@@ -129,3 +129,11 @@ func TestPeriodFollowsTheZoneOfItsBizType(t *testing.T) {
 		require.ErrorIs(t, err, sequence.ErrInvalid, name)
 	}
 }
+
+func TestAWallClockOfAZone(t *testing.T) {
+	zone, err := sequence.ParseZone("Europe/Berlin")
+	require.NoError(t, err)
+	shown := time.Date(2026, 7, 1, 12, 0, 0, 1000, time.UTC)
+	require.Equal(t, time.Date(2026, 7, 1, 10, 0, 0, 1000, time.UTC), zone.Wall(shown))
+	require.Equal(t, shown, sequence.Zone{}.Wall(shown))
+}

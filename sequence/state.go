@@ -59,6 +59,10 @@ func (s State) String() string {
 // Held reports whether a number in this state sits in one issuer's memory.
 func (s State) Held() bool { return s == Reserved || s == Replayed }
 
+// Final reports whether a number in this state is never issued again: Confirmed, for good, or Retired, which only
+// a late confirm changes.
+func (s State) Final() bool { return s == Confirmed || s == Retired }
+
 // MarshalText spells the state by its name, in workflow inputs and results.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 

@@ -31,6 +31,15 @@ func (z Zone) Of(t time.Time) time.Time {
 	return t.In(z.location)
 }
 
+// Wall is when a clock of the zone shows what a clock of UTC shows at t.
+func (z Zone) Wall(t time.Time) time.Time {
+	t = t.UTC()
+	if z.location == nil {
+		return t
+	}
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), z.location).UTC()
+}
+
 // String is the name.
 func (z Zone) String() string {
 	if z.location == nil {

@@ -74,6 +74,7 @@ func changeTo(asked *lacunav1.BizType, b *sequence.BizType) error {
 		setDuration(&b.ConfirmTimeout, asked.GetConfirmTimeout(), "confirmTimeout"),
 		setDuration(&b.ExtendLimit, asked.GetExtendLimit(), "extendLimit"),
 		setDuration(&b.TrackAfter, asked.GetTrackAfter(), "trackAfter"),
+		setDuration(&b.ArchiveAfter, asked.GetArchiveAfter(), "archiveAfter"),
 		setDuration(&b.SafetyWindow, asked.GetSafetyWindow(), "safetyWindow"))
 	return errors.Join(faults...)
 }
@@ -151,6 +152,6 @@ func bizTypeMessage(b sequence.BizType) *lacunav1.BizType {
 		ConfirmTimeout: durationpb.New(b.ConfirmTimeout), SafetyWindow: durationpb.New(b.SafetyWindow),
 		MaxReplays: &maxReplays, Reuse: &reuse, PoolOrder: &order, DurableIssue: &b.DurableIssue, Revision: &b.Revision,
 		ExtendLimit: durationpb.New(b.ExtendLimit), OnTimeout: &onTimeout, Probe: probeMessage(b.Probe), RetryDelays: delays, DirectSignals: &b.DirectSignals,
-		Track: &track, TrackAfter: durationpb.New(b.TrackAfter),
+		Track: &track, TrackAfter: durationpb.New(b.TrackAfter), ArchiveAfter: durationpb.New(b.ArchiveAfter),
 	}
 }

@@ -45,6 +45,9 @@ func TestHistoriesOfBatches(t *testing.T) {
 	answer(activities.RepoolName, func(context.Context) (activities.RepoolResult, error) { return activities.RepoolResult{}, nil })
 	answer(activities.PurgeName, func(context.Context) (activities.PurgeResult, error) { return activities.PurgeResult{}, nil })
 	answer(activities.RetimeName, func(context.Context) (activities.RetimeResult, error) { return activities.RetimeResult{}, nil })
+	answer(activities.SealName, func(context.Context) (activities.SealResult, error) {
+		return activities.SealResult{Blocks: 1, Archived: 500}, nil
+	})
 	answer(activities.TakeOnName, func(context.Context, activities.Numbers) (activities.TakeOnResult, error) {
 		return activities.TakeOnResult{
 			Due: batch.Tickets[:2], Waiting: activities.Waiting{Tickets: batch.Tickets[2:], Wait: 10 * time.Millisecond},

@@ -23,6 +23,7 @@ type PatrolResult struct {
 	Repooled  activities.RepoolResult  `json:"repooled"`
 	Purged    activities.PurgeResult   `json:"purged"`
 	Retimed   activities.RetimeResult  `json:"retimed"`
+	Sealed    activities.SealResult    `json:"sealed"`
 }
 
 // Changes of the patrol that a round which began before them does not make.
@@ -34,6 +35,7 @@ const (
 	changeRelease = "release"
 	changeRestore = "restore"
 	changeFinish  = "finish"
+	changeSeal    = "seal"
 )
 
 // patrolStep tries once: the next round is a few seconds away.
@@ -49,8 +51,8 @@ func patrolStep(ctx workflow.Context, summary string) workflow.Context {
 // Patrol is one round of the net under every number: it moves the deadlines that ended in an outage,
 // recovers what dead issuers held, frees what a Compensation had taken that has gone, starts a Compensation for the numbers that are overdue and have no run of
 // their own, wakes the runs of those that have one, pushes free numbers that the pool has lost, deletes
-// idempotency keys that have expired, and lets waiting numbers follow changed settings. A step that
-// fails does not keep the others from their work.
+// idempotency keys that have expired, lets waiting numbers follow changed settings, and seals and archives
+// what is final. A step that fails does not keep the others from their work.
 func Patrol(ctx workflow.Context) (PatrolResult, error) {
 	var result PatrolResult
 	var shifted error
@@ -82,7 +84,11 @@ func Patrol(ctx workflow.Context) (PatrolResult, error) {
 	if workflow.GetVersion(ctx, changeRetime, workflow.DefaultVersion, 1) >= 1 {
 		retimed = workflow.ExecuteActivity(patrolStep(ctx, "set the deadlines by the rules of now"), activities.RetimeName).Get(ctx, &result.Retimed)
 	}
-	err := errors.Join(shifted, recovered, released, gathered, nudged, compensated, restored, repooled, purged, retimed)
+	var sealed error
+	if workflow.GetVersion(ctx, changeSeal, workflow.DefaultVersion, 1) >= 1 {
+		sealed = workflow.ExecuteActivity(patrolStep(ctx, "seal and archive what is final"), activities.SealName).Get(ctx, &result.Sealed)
+	}
+	err := errors.Join(shifted, recovered, released, gathered, nudged, compensated, restored, repooled, purged, retimed, sealed)
 	if err == nil && workflow.GetVersion(ctx, changeFinish, workflow.DefaultVersion, 1) >= 1 {
 		err = workflow.ExecuteActivity(patrolStep(ctx, "note that no step failed"), activities.FinishName).Get(ctx, nil)
 	}

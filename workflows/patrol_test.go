@@ -19,7 +19,7 @@ func TestPatrolTakesEveryStepThoughOneFails(t *testing.T) {
 	suite.SetLogger(slog.New(slog.DiscardHandler))
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env)
-	released, nudged, restored, repooled, purged := 0, 0, 0, 0, 0
+	released, nudged, restored, repooled, purged, sealed := 0, 0, 0, 0, 0, 0
 	env.RegisterActivityWithOptions(func(context.Context) (activities.ShiftResult, error) {
 		return activities.ShiftResult{}, nil
 	}, activity.RegisterOptions{Name: activities.ShiftName})
@@ -49,6 +49,10 @@ func TestPatrolTakesEveryStepThoughOneFails(t *testing.T) {
 		purged++
 		return activities.PurgeResult{}, nil
 	}, activity.RegisterOptions{Name: activities.PurgeName})
+	env.RegisterActivityWithOptions(func(context.Context) (activities.SealResult, error) {
+		sealed++
+		return activities.SealResult{}, nil
+	}, activity.RegisterOptions{Name: activities.SealName})
 	env.ExecuteWorkflow(workflows.PatrolName)
 	require.ErrorContains(t, env.GetWorkflowError(), "the ledger is away")
 	require.Equal(t, 1, released)
@@ -56,4 +60,5 @@ func TestPatrolTakesEveryStepThoughOneFails(t *testing.T) {
 	require.Equal(t, 1, restored)
 	require.Equal(t, 1, repooled)
 	require.Equal(t, 1, purged)
+	require.Equal(t, 1, sealed)
 }

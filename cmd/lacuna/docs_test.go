@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,10 +20,12 @@ var (
 // Every command that the documents show is one that the program takes, with these flags.
 func TestDocumentsShowCommandsThatThereAre(t *testing.T) {
 	t.Setenv("LACUNA_MYSQL_DSN", "user:password@tcp(host:3306)/database")
-	for _, file := range []string{"../../README.md", "../../docs/operations.md", "../../docs/design.md"} {
+	files, err := filepath.Glob("../../docs/*.md")
+	require.NoError(t, err)
+	seen := 0
+	for _, file := range append(files, "../../README.md") {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		seen := 0
 		for _, match := range append(inSession.FindAllStringSubmatch(string(text), -1), inText.FindAllStringSubmatch(string(text), -1)...) {
 			if strings.ContainsAny(match[1], "[…") { // a pattern, and no example
 				continue
@@ -40,8 +43,8 @@ func TestDocumentsShowCommandsThatThereAre(t *testing.T) {
 			}
 			seen++
 		}
-		require.NotZero(t, seen, file)
 	}
+	require.Greater(t, seen, 30)
 }
 
 // The sections of the runbook that stuck names are there.

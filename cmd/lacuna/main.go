@@ -1,5 +1,5 @@
 // Command lacuna is the operators' command line: each command is a file of this folder. What asks a
-// running system goes through the starter's API; migrate works on the ledger itself.
+// running system goes through the starter's API; migrate and import work on the ledger itself.
 package main
 
 import (
@@ -51,6 +51,7 @@ type commands struct {
 	Dead       deadCommands      `cmd:"" help:"List the numbers that wait for a person, send them back, or write them off."`
 	Conflicts  conflictsCommand  `cmd:"" help:"List where two holders of a number met."`
 	Audit      auditCommand      `cmd:"" help:"Say where every number is, and whether all adds up. Exit code 2 where it does not."`
+	Verify     verifyCommand     `cmd:"" help:"Recompute the seals of numbers that are final. Exit code 2 where one does not agree."`
 	Window     windowCommand     `cmd:"" help:"Weigh safety windows by the confirms that came late."`
 	Pool       poolCommands      `cmd:"" help:"Compare the pool in Redis with the ledger, and bring it back."`
 	Types      typesCommands     `cmd:"" help:"List, read and change biz types."`
@@ -59,6 +60,7 @@ type commands struct {
 	Abandon    abandonCommand    `cmd:"" help:"Give numbers up. Exit code 2 where one was refused."`
 	Token      tokenCommands     `cmd:"" help:"Make, list and revoke the tokens that callers carry."`
 	Migrate    migrateCommands   `cmd:"" help:"Bring the ledger's tables up to date."`
+	Import     importCommand     `cmd:"" help:"Take the numbers of another system into the ledger."`
 	Completion completionCommand `cmd:"" help:"Print what makes a shell complete commands and flags."`
 
 	Version kong.VersionFlag `help:"Print the version, the commit and its date."`

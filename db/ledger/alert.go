@@ -54,7 +54,8 @@ type Sample struct {
 // them is.
 var alertTables = map[AlertKind]struct{ table, index, subject, count, time, sample string }{
 	AlertDeadLetter: {"t_seq_issue_dead", "idx_dead_alerted", "biz_type", "COUNT(*)", "dead_time", "seq_no, life, batch_id, biz_key, cause, dead_reason, dead_time"},
-	AlertConflict: {"t_seq_conflict", "idx_conflict_alerted", "biz_type", "COUNT(*)", "detected_time", `seq_no, asked_life, COALESCE((SELECT batch_id FROM t_seq_issue_log n WHERE n.biz_type = a.biz_type AND n.seq_no = a.seq_no), ''),
+	AlertConflict: {"t_seq_conflict", "idx_conflict_alerted", "biz_type", "COUNT(*)", "detected_time", `seq_no, asked_life, COALESCE((SELECT batch_id FROM t_seq_issue_log n WHERE n.biz_type = a.biz_type AND n.seq_no = a.seq_no),
+		(SELECT batch_id FROM t_seq_archive n WHERE n.biz_type = a.biz_type AND n.seq_no = a.seq_no), ''),
 		asked_biz_key, '', CONCAT('held by ', biz_type, '~', seq_no, '~', current_life, IF(current_biz_key = '', '', CONCAT(' for ', current_biz_key))), detected_time`},
 	AlertAbandonBudget: {"t_seq_token_excess", "idx_excess_alerted", "token", "CAST(SUM(abandoned) AS SIGNED)", "excess_time",
 		`'', 0, '', '', '', CONCAT('its budget is ', budget, ' a minute'), excess_time`},

@@ -78,6 +78,7 @@ type application struct {
 	before    *application // an earlier try whose COMMIT is unknown
 	decisions []sequence.Decision
 	rows      []changed
+	archived  map[int64]bool // ids of rows that are read from, and written to, the archive
 
 	// What the decisions leave besides the rows.
 	lives     []sequence.Number
@@ -105,7 +106,7 @@ func (a *application) run(tx *sql.Tx) error {
 			return err
 		}
 	}
-	locked, err := lockNumbers(a.ctx, tx, a.keys(), a.lockClause())
+	locked, err := a.lock(tx)
 	if err != nil {
 		return err
 	}
@@ -143,13 +144,38 @@ func (a *application) run(tx *sql.Tx) error {
 	}
 	for _, was := range locked {
 		if is := *current[key{was.BizType, was.SeqNo}]; is != was {
-			a.rows = append(a.rows, changed{was: was, is: is})
+			a.rows = append(a.rows, changed{was: was, is: is, archived: a.archived[was.ID]})
 		}
 	}
 	if err := writeNumbers(a.ctx, tx, a.rows); err != nil {
 		return err
 	}
-	return a.writeNotes(tx, now)
+	if err := a.writeNotes(tx, now); err != nil {
+		return err
+	}
+	return amend(a.ctx, tx, a.rows)
+}
+
+// lock reads and locks the rows of the commands. What has no row in the log may have been archived: its row
+// there is decided and written like any other. In that order no row that moves meanwhile is missed. Nothing
+// that is archived can be claimed.
+func (a *application) lock(tx *sql.Tx) ([]sequence.Number, error) {
+	keys, clause := a.keys(), a.lockClause()
+	locked, err := lockNumbers(a.ctx, tx, logTable, keys, clause)
+	if err != nil || len(locked) == len(keys) || clause != forUpdate {
+		return locked, err
+	}
+	found := make(map[key]bool, len(locked))
+	for _, n := range locked {
+		found[key{n.BizType, n.SeqNo}] = true
+	}
+	missing := slices.DeleteFunc(keys, func(k key) bool { return found[k] })
+	archived, err := lockNumbers(a.ctx, tx, archiveTable, missing, clause)
+	a.archived = make(map[int64]bool, len(archived))
+	for _, n := range archived {
+		a.archived[n.ID] = true
+	}
+	return append(locked, archived...), err
 }
 
 // note keeps what a decision leaves besides the row.
@@ -262,15 +288,17 @@ func (a *application) claimant() string {
 func (a *application) lockClause() string {
 	for _, c := range a.commands {
 		if c.Kind != sequence.Claim {
-			return "FOR UPDATE"
+			return forUpdate
 		}
 	}
-	return "FOR UPDATE SKIP LOCKED"
+	return forUpdate + " SKIP LOCKED"
 }
 
-// lockNumbers reads and locks the rows of the keys, which are sorted. The index is named so that
+const forUpdate = "FOR UPDATE"
+
+// lockNumbers reads and locks the table's rows of the keys, which are sorted. The index is named so that
 // rows are locked in its order whatever the optimizer thinks of the list.
-func lockNumbers(ctx context.Context, tx *sql.Tx, keys []key, clause string) ([]sequence.Number, error) {
+func lockNumbers(ctx context.Context, tx *sql.Tx, table string, keys []key, clause string) ([]sequence.Number, error) {
 	var locked []sequence.Number
 	for len(keys) > 0 {
 		n := 1
@@ -282,7 +310,7 @@ func lockNumbers(ctx context.Context, tx *sql.Tx, keys []key, clause string) ([]
 		for _, k := range keys[:n] {
 			args = append(args, k.seqNo)
 		}
-		query := "SELECT " + numberColumns + " FROM t_seq_issue_log FORCE INDEX (uk_biz_seq) WHERE biz_type = ? AND seq_no IN (" +
+		query := "SELECT " + numberColumns + " FROM " + table + " FORCE INDEX (uk_biz_seq) WHERE biz_type = ? AND seq_no IN (" +
 			placeholders(n) + ") ORDER BY seq_no " + clause
 		rows, err := scanNumbers(tx.QueryContext(ctx, query, args...))
 		if err != nil {

@@ -69,7 +69,8 @@ func (a *auditor) report(s scope) (AuditReport, error) {
 		a.find(FindingCursorBelowStart, s, r.Cursor, b.first()-1, fmt.Sprintf("the cursor is at %d, the values begin at %d: the cursor went back, or was never set; issue nothing before it is raised", r.Cursor, b.first()))
 	}
 	r.To = max(r.To, a.filter.to(r.Cursor))
-	w := walk{auditor: a, scope: s, report: &r, reasons: map[string]int64{}}
+	w := a.walk(s, b)
+	w.report = &r
 	for _, part := range b.stretches(r.From, r.To) {
 		if err := w.stretch(part); err != nil {
 			return r, err
@@ -88,7 +89,7 @@ func (a *auditor) stray(s scope, b bounds, above int64, kind FindingKind, words 
 		return nil
 	}
 	from, to := a.filter.from(above+1), a.filter.to(math.MaxInt64)
-	w := walk{auditor: a, scope: s}
+	w := a.walk(s, b)
 	err := w.chunks(from, to, func(c chunk) error {
 		return w.runs(c, func(lo, hi int64) { a.find(kind, s, lo, hi, "rows "+words) })
 	})

@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/lacuna-seq/lacuna/sequence"
 )
@@ -11,15 +13,20 @@ import (
 // auditChunk is how many values one statement of an audit reads the rows of.
 const auditChunk = 20_000
 
-// Each pass over the rows costs the same, however little it reads: one tells all that is counted. A further
-// table of numbers goes into fromRange and its arguments, and then needs a rowCheck that finds the values
-// which stand in both.
+// Each pass over the rows costs the same, however little it reads: one tells all that is counted. What reads
+// fromRange, the log, is read of the archive by putting fromArchive, or archiveOnly, in its place.
 const (
 	queryChunk = `SELECT n.status, n.life > 0 AS issued, IF(n.status IN (0, 5), n.owner, '') AS holder, IF(n.status = 7, n.reason, '') AS why, COUNT(*)` +
 		fromRange + ` GROUP BY n.status, issued, holder, why`
 	queryValues    = `SELECT n.value` + fromRange + ` ORDER BY n.value`
 	queryNextValue = `SELECT MIN(n.value)` + fromRange
-	fromRange      = ` FROM t_seq_issue_log n FORCE INDEX (uk_value) WHERE n.biz_type = ? AND n.period = ? AND n.value BETWEEN ? AND ?`
+	fromRange      = ` FROM t_seq_issue_log n FORCE INDEX (uk_value)` + inRange
+	fromArchive    = ` FROM t_seq_archive n FORCE INDEX (uk_value)` + inRange
+	inRange        = ` WHERE n.biz_type = ? AND n.period = ? AND n.value BETWEEN ? AND ?`
+	// What stands in the log as well is counted there.
+	archiveOnly = fromArchive + ` AND NOT ` + alsoInLog
+	alsoInLog   = `EXISTS (SELECT 1 FROM t_seq_issue_log l FORCE INDEX (uk_value) WHERE l.biz_type = n.biz_type AND l.period = n.period AND l.value = n.value)`
+	queryTwice  = `SELECT n.value` + fromArchive + ` AND ` + alsoInLog + ` ORDER BY n.value`
 )
 
 // rowCheck finds what is wrong with single rows. Its query gives values and what to say of each.
@@ -53,9 +60,25 @@ var rowChecks = []rowCheck{
 // walk goes through the rows of a scope in the order of their values.
 type walk struct {
 	*auditor
-	scope   scope
-	report  *AuditReport
-	reasons map[string]int64
+	scope     scope
+	archived  bool // it has rows in the archive
+	report    *AuditReport
+	reasons   map[string]int64
+	importing []importing
+}
+
+func (a *auditor) walk(s scope, b bounds) walk {
+	return walk{auditor: a, scope: s, archived: b.lowestArchived.Valid, reasons: map[string]int64{}, importing: b.importing}
+}
+
+// both reads what a statement of fromRange gives from the log and from the archive, one after the other.
+func both[T any](w walk, archive string, scan func(row) (T, error), statement string, args ...any) ([]T, error) {
+	all, err := query(w.auditor, scan, statement, args...)
+	if err != nil || !w.archived {
+		return all, err
+	}
+	archived, err := query(w.auditor, scan, strings.Replace(statement, fromRange, archive, 1), args...)
+	return append(all, archived...), err
 }
 
 // chunk is the values from lo to hi and what rows there are of them, at most auditChunk.
@@ -91,10 +114,33 @@ func (w walk) chunk(lo, hi int64) (chunk, error) {
 	for _, g := range groups {
 		w.addGroup(&c, g)
 	}
+	if err == nil && w.archived {
+		err = w.addArchived(&c)
+	}
 	if err == nil && c.rows < c.width() {
 		c.hi, err = w.beforeNext(c.hi, hi)
 	}
 	return c, err
+}
+
+// addArchived adds what was archived of the chunk, and finds what was and stands in the log all the same.
+func (w walk) addArchived(c *chunk) error {
+	from := fromArchive
+	if c.rows > 0 {
+		twice, err := query(w.auditor, scanValue, queryTwice, w.args(c.lo, c.hi)...)
+		if err != nil {
+			return err
+		}
+		for _, value := range twice {
+			w.find(FindingTwice, w.scope, value, value, "in t_seq_issue_log and in t_seq_archive: compare both with the seal (lacuna verify), and delete the row that is not true")
+		}
+		from = archiveOnly
+	}
+	groups, err := query(w.auditor, scanGroup, strings.Replace(queryChunk, fromRange, from, 1), w.args(c.lo, c.hi)...)
+	for _, g := range groups {
+		w.addGroup(c, g)
+	}
+	return err
 }
 
 // chunkEnd is the last value of the chunk that begins at lo.
@@ -110,10 +156,11 @@ func (w walk) beforeNext(end, hi int64) (int64, error) {
 	if end == hi {
 		return hi, nil
 	}
-	var next sql.NullInt64
-	err := w.conn.QueryRowContext(w.ctx, queryNextValue, w.args(end+1, hi)...).Scan(&next)
-	if next.Valid {
-		return next.Int64 - 1, err
+	next, err := both(w, fromArchive, scanMaybe, queryNextValue, w.args(end+1, hi)...)
+	for _, value := range next {
+		if value.Valid {
+			hi = min(hi, value.Int64-1)
+		}
 	}
 	return hi, err
 }
@@ -192,7 +239,8 @@ func (w walk) runs(c chunk, do func(lo, hi int64)) error {
 		}
 		return nil
 	}
-	values, err := query(w.auditor, scanValue, queryValues, w.args(c.lo, c.hi)...)
+	values, err := both(w, archiveOnly, scanValue, queryValues, w.args(c.lo, c.hi)...)
+	slices.Sort(values)
 	for i, begin := 0, 0; i < len(values); i++ {
 		if i+1 == len(values) || values[i+1] > values[i]+1 {
 			do(values[begin], values[i])
@@ -210,7 +258,7 @@ func (w walk) holes(c chunk) error {
 	hole := func(lo, hi int64) {
 		if lo <= hi {
 			w.report.Unaccounted += hi - lo + 1
-			w.find(FindingUnaccounted, w.scope, lo, hi, "no row and no declared skip: nobody can say where they are; restore the rows from a backup, or declare a skip")
+			w.unaccounted(span{lo, hi})
 		}
 	}
 	next := c.lo
@@ -222,6 +270,20 @@ func (w walk) holes(c chunk) error {
 		hole(next, c.hi)
 	}
 	return err
+}
+
+// unaccounted finds values that have no row, of an import that is under way or for no reason.
+func (w walk) unaccounted(s span) {
+	var spans []span
+	for _, i := range w.importing {
+		if lo, hi := max(s.lo, i.lo), min(s.hi, i.hi); lo <= hi {
+			w.find(FindingUnaccounted, w.scope, lo, hi, i.words)
+			spans = append(spans, span{lo, hi})
+		}
+	}
+	for _, left := range without([]span{s}, spans) {
+		w.find(FindingUnaccounted, w.scope, left.lo, left.hi, "no row and no declared skip: nobody can say where they are; restore the rows from a backup, or declare a skip")
+	}
 }
 
 // details reads what the counts do not tell.
@@ -252,6 +314,11 @@ func (w walk) check(check rowCheck, c chunk) error {
 		w.find(check.kind, w.scope, f.value, f.value, fmt.Sprintf(check.words, f.of))
 	}
 	return err
+}
+
+func scanMaybe(row row) (value sql.NullInt64, err error) {
+	err = row.Scan(&value)
+	return value, err
 }
 
 func scanValue(row row) (value int64, err error) {

@@ -14,10 +14,11 @@ import (
 )
 
 const bizTypeColumns = `name, format, time_zone, source, start, step_min, step_max, confirm_timeout_ms, extend_limit_ms,
-	on_timeout, safety_window_ms, max_replays, reuse, pool_order, durable_issue, probe, retry_delays_ms, direct_signals, track, track_after_ms, revision`
+	on_timeout, safety_window_ms, max_replays, reuse, pool_order, durable_issue, probe, retry_delays_ms, direct_signals, track, track_after_ms,
+	archive_after_ms, revision`
 
 const (
-	insertBizType = `INSERT INTO t_seq_biz_type (` + bizTypeColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`
+	insertBizType = `INSERT INTO t_seq_biz_type (` + bizTypeColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`
 	queryBizTypes = `SELECT UTC_TIMESTAMP(6), ` + bizTypeColumns + ` FROM t_seq_biz_type ORDER BY name`
 	queryBizType  = `SELECT UTC_TIMESTAMP(6), ` + bizTypeColumns + ` FROM t_seq_biz_type WHERE name = ?`
 )
@@ -43,7 +44,7 @@ const (
 	updateBizType = `UPDATE t_seq_biz_type SET format = ?, time_zone = ?, source = ?, start = ?, step_min = ?, step_max = ?,
 		confirm_timeout_ms = ?, extend_limit_ms = ?, on_timeout = ?, safety_window_ms = ?, max_replays = ?, reuse = ?,
 		pool_order = ?, durable_issue = ?, probe = ?, retry_delays_ms = ?, direct_signals = ?, track = ?, track_after_ms = ?,
-		retime_due = retime_due OR ?, revision = revision + 1 WHERE name = ? AND revision = ?`
+		archive_after_ms = ?, retime_due = retime_due OR ?, revision = revision + 1 WHERE name = ? AND revision = ?`
 )
 
 // settings are the columns that a biz type's rules stand in, in the order of bizTypeColumns.
@@ -52,7 +53,7 @@ func settings(b sequence.BizType) []any {
 		b.Format.String(), b.TimeZone.String(), b.Source.String(), b.Start, b.StepMin, b.StepMax,
 		b.ConfirmTimeout.Milliseconds(), b.ExtendLimit.Milliseconds(), b.OnTimeout.String(), b.SafetyWindow.Milliseconds(),
 		b.MaxReplays, b.Reuse.String(), b.PoolOrder.String(), b.DurableIssue, probeText(b.Probe), delaysText(b.RetryDelays), b.DirectSignals,
-		b.Track.String(), b.TrackAfter.Milliseconds(),
+		b.Track.String(), b.TrackAfter.Milliseconds(), b.ArchiveAfter.Milliseconds(),
 	}
 }
 
@@ -152,9 +153,9 @@ func scanBizTypes(rows *sql.Rows, err error) ([]sequence.BizType, error) {
 func scanBizType(row row, now *time.Time) (sequence.BizType, error) {
 	var b sequence.BizType
 	var format, zone, source, onTimeout, reuse, order, probe, delays, track string
-	var confirmTimeout, extendLimit, safetyWindow, trackAfter int64
+	var confirmTimeout, extendLimit, safetyWindow, trackAfter, archiveAfter int64
 	err := row.Scan(now, &b.Name, &format, &zone, &source, &b.Start, &b.StepMin, &b.StepMax, &confirmTimeout, &extendLimit,
-		&onTimeout, &safetyWindow, &b.MaxReplays, &reuse, &order, &b.DurableIssue, &probe, &delays, &b.DirectSignals, &track, &trackAfter, &b.Revision)
+		&onTimeout, &safetyWindow, &b.MaxReplays, &reuse, &order, &b.DurableIssue, &probe, &delays, &b.DirectSignals, &track, &trackAfter, &archiveAfter, &b.Revision)
 	if err != nil {
 		return b, err
 	}
@@ -162,6 +163,7 @@ func scanBizType(row row, now *time.Time) (sequence.BizType, error) {
 	b.ExtendLimit = time.Duration(extendLimit) * time.Millisecond
 	b.SafetyWindow = time.Duration(safetyWindow) * time.Millisecond
 	b.TrackAfter = time.Duration(trackAfter) * time.Millisecond
+	b.ArchiveAfter = time.Duration(archiveAfter) * time.Millisecond
 	var errs [9]error
 	b.Format, errs[0] = sequence.ParseFormat(format)
 	b.TimeZone, errs[1] = sequence.ParseZone(zone)

@@ -13,3 +13,22 @@ const (
 	QueryByDeadline     = queryByDeadline
 	QueryByState        = queryByState
 )
+
+// What an import keeps in memory.
+type (
+	ValueSet = valueSet
+	Span     = span
+)
+
+var Without = without
+
+func (s span) Bounds() [2]int64 { return [2]int64{s.lo, s.hi} }
+
+func (s valueSet) Add(value int64) bool     { return s.add(value) }
+func (s valueSet) Has(value int64) bool     { return s.has(value) }
+func (s valueSet) Any(lo, hi int64) bool    { return s.any(lo, hi) }
+func (s valueSet) Gaps(lo, hi int64) []span { return s.gaps(lo, hi) }
+func NewSpan(lo, hi int64) span             { return span{lo, hi} }
+
+// NumberColumns are those that the log and the archive share.
+const NumberColumns = numberColumns

@@ -8,7 +8,8 @@ type FindingKind int8
 const (
 	// FindingUnaccounted means: values up to the cursor without a row and without a declared skip.
 	FindingUnaccounted FindingKind = iota + 1
-	// FindingTwice means: values that stand in two classes, a row and a skip or two skips.
+	// FindingTwice means: values that stand in two classes: a row and a skip, two skips, or rows in the log and in
+	// the archive.
 	FindingTwice
 	// FindingAboveCursor means: rows or skips of values that the cursor has not given yet.
 	FindingAboveCursor

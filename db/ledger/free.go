@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/lacuna-seq/lacuna/sequence"
@@ -11,8 +12,9 @@ import (
 const (
 	queryFree = `SELECT ` + numberColumns + ` FROM t_seq_issue_log FORCE INDEX (idx_status_deadline)
 		WHERE status = ? AND deadline <= ? AND (deadline > ? OR deadline = ? AND id > ?)`
-	queryNumbers = `SELECT ` + numberColumns + ` FROM t_seq_issue_log FORCE INDEX (uk_biz_seq) WHERE biz_type = ? AND seq_no IN (`
-	queryPeriods = `SELECT period FROM t_seq_cursor WHERE biz_type = ? ORDER BY period`
+	queryNumbers         = `SELECT ` + numberColumns + ` FROM t_seq_issue_log FORCE INDEX (uk_biz_seq) WHERE biz_type = ? AND seq_no IN (`
+	queryArchivedNumbers = `SELECT ` + numberColumns + ` FROM t_seq_archive FORCE INDEX (uk_biz_seq) WHERE biz_type = ? AND seq_no IN (`
+	queryPeriods         = `SELECT period FROM t_seq_cursor WHERE biz_type = ? ORDER BY period`
 )
 
 // Free reads at most limit numbers that are free (REPLAYABLE), of the biz type or of all where it is empty, by the
@@ -32,7 +34,8 @@ func (l *Ledger) Free(ctx context.Context, bizType string, after sequence.Number
 	return numbers, classify("read the free numbers", err)
 }
 
-// Numbers reads those of the numbers, at most MaxBatch, that have a row, without a lock and in any order.
+// Numbers reads those of the numbers, at most MaxBatch, that have a row, in the log or in the archive, without a lock and in
+// any order.
 func (l *Ledger) Numbers(ctx context.Context, bizType string, seqNos []string) ([]sequence.Number, error) {
 	if len(seqNos) == 0 {
 		return nil, nil
@@ -43,6 +46,16 @@ func (l *Ledger) Numbers(ctx context.Context, bizType string, seqNos []string) (
 		args = append(args, s)
 	}
 	numbers, err := scanNumbers(l.db.QueryContext(ctx, queryNumbers+placeholders(len(seqNos))+")", args...))
+	if err != nil || len(numbers) == len(seqNos) {
+		return numbers, classify("read numbers of "+bizType, err)
+	}
+	// A number that is archived in between is found here: the archive is read last. One that was found is there once.
+	archived, err := scanNumbers(l.db.QueryContext(ctx, queryArchivedNumbers+placeholders(len(seqNos))+")", args...))
+	for _, n := range archived {
+		if !slices.ContainsFunc(numbers, func(m sequence.Number) bool { return m.ID == n.ID }) {
+			numbers = append(numbers, n)
+		}
+	}
 	return numbers, classify("read numbers of "+bizType, err)
 }
 

@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/lacuna-seq/lacuna/sequence"
@@ -70,7 +72,7 @@ func (a *auditor) gapsAfter(after GapPosition) error {
 		if s == at {
 			from = max(from, after.Value+1)
 		}
-		if err := (walk{auditor: a, scope: s}).listGaps(from, a.filter.to(b.last())); err != nil {
+		if err := a.walk(s, b).listGaps(from, a.filter.to(b.last())); err != nil {
 			return err
 		}
 	}
@@ -103,7 +105,8 @@ type gapPage struct {
 // readGaps adds those of a chunk.
 func (w walk) readGaps(lo, hi int64) error {
 	p := &w.gaps
-	gaps, err := query(w.auditor, scanGap, queryGaps, append(w.args(lo, hi), p.limit-len(p.list)+1)...)
+	gaps, err := both(w, archiveOnly, scanGap, queryGaps, append(w.args(lo, hi), p.limit-len(p.list)+1)...)
+	slices.SortFunc(gaps, func(a, b Gap) int { return cmp.Compare(a.Number.Value, b.Number.Value) })
 	p.list = append(p.list, gaps...)
 	if p.more = len(p.list) > p.limit; p.more {
 		p.list = p.list[:p.limit]

@@ -173,7 +173,8 @@ func (l *Ledger) Keyed(ctx context.Context, key sequence.IdempotencyKey) (sequen
 	return a, classify(tried, err)
 }
 
-// numbers reads the rows of tickets of one biz type, each in its place. A row that is gone is left zero.
+// numbers reads the rows of tickets of one biz type, each in its place, from the log or the archive. A row that
+// is gone is left zero.
 func (l *Ledger) numbers(ctx context.Context, bizType string, tickets []sequence.Ticket) ([]sequence.Number, error) {
 	bySeqNo := make(map[string]sequence.Number, len(tickets))
 	for chunk := range slices.Chunk(tickets, MaxBatch) {
@@ -181,13 +182,15 @@ func (l *Ledger) numbers(ctx context.Context, bizType string, tickets []sequence
 		for _, t := range chunk {
 			args = append(args, t.SeqNo)
 		}
-		rows, err := scanNumbers(l.db.QueryContext(ctx, "SELECT "+numberColumns+
-			" FROM t_seq_issue_log WHERE biz_type = ? AND seq_no IN ("+placeholders(len(chunk))+")", args...))
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range rows {
-			bySeqNo[n.SeqNo] = n
+		for _, table := range []string{logTable, archiveTable} {
+			rows, err := scanNumbers(l.db.QueryContext(ctx, "SELECT "+numberColumns+
+				" FROM "+table+" WHERE biz_type = ? AND seq_no IN ("+placeholders(len(chunk))+")", args...))
+			if err != nil {
+				return nil, err
+			}
+			for _, n := range rows {
+				bySeqNo[n.SeqNo] = n
+			}
 		}
 	}
 	numbers := make([]sequence.Number, len(tickets))

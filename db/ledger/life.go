@@ -26,7 +26,8 @@ const (
 	keepLife   = ` ON DUPLICATE KEY UPDATE id = id`
 	queryLives = `SELECT life, batch_id, biz_key, issued_time, abandoned_time, reason FROM t_seq_life
 		WHERE biz_type = ? AND seq_no = ? AND life < ? ORDER BY life`
-	queryNumber = `SELECT ` + numberColumns + ` FROM t_seq_issue_log WHERE biz_type = ? AND seq_no = ?`
+	queryNumber   = `SELECT ` + numberColumns + ` FROM t_seq_issue_log WHERE biz_type = ? AND seq_no = ?`
+	queryArchived = `SELECT ` + numberColumns + ` FROM t_seq_archive WHERE biz_type = ? AND seq_no = ?`
 )
 
 // insertLives writes down what the claimed numbers' lives were.
@@ -46,9 +47,12 @@ func insertLives(ctx context.Context, tx *sql.Tx, ended []sequence.Number) error
 }
 
 // Get reads a number and the lives before its present one, oldest first; sequence.ErrNotFound
-// where there is no such number.
+// where there is no such number. It may have been archived.
 func (l *Ledger) Get(ctx context.Context, bizType, seqNo string) (sequence.Number, []Life, error) {
 	n, err := scanNumber(l.db.QueryRowContext(ctx, queryNumber, bizType, seqNo))
+	if errors.Is(err, sql.ErrNoRows) {
+		n, err = scanNumber(l.db.QueryRowContext(ctx, queryArchived, bizType, seqNo))
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return n, nil, fmt.Errorf("number %s of %s: %w", seqNo, bizType, sequence.ErrNotFound)
 	}

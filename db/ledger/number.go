@@ -12,6 +12,13 @@ import (
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
+// Where a number's row is: among those in use, or, some time after its block was sealed, in the archive. The columns
+// of numberColumns are those of both.
+const (
+	logTable     = "t_seq_issue_log"
+	archiveTable = "t_seq_archive"
+)
+
 const numberColumns = `id, biz_type, period, seq_no, value, life, replays, batch_id, status, tracked, durable, biz_key,
 	issued_time, confirmed_time, abandoned_time, deadline, taken_until, taken_by, retry_times, version, owner, reason`
 
@@ -78,7 +85,10 @@ func oneIf(b bool) int64 {
 }
 
 // changed pairs a row as it was read with what it becomes.
-type changed struct{ was, is sequence.Number }
+type changed struct {
+	was, is  sequence.Number
+	archived bool // the row is in the archive
+}
 
 // update is one statement that writes many rows. What is the same in all rows is an argument of its
 // own; the rest of each row comes in one JSON argument, since JSON_TABLE is the one way to join rows
@@ -135,23 +145,39 @@ func newUpdate(rows []changed) *update {
 	return u
 }
 
-func (u *update) statement() (query string, args []any, err error) {
-	table, err := json.Marshal(u.rows)
+func (u *update) statement(name string) (query string, args []any, err error) {
+	values, err := json.Marshal(u.rows)
 	if err != nil {
 		return "", nil, err
 	}
 	query = "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (" + strings.Join(u.columns, ", ") + ")) c" +
-		" STRAIGHT_JOIN t_seq_issue_log n FORCE INDEX (PRIMARY) ON " + strings.Join(u.on, " AND ") +
+		" STRAIGHT_JOIN " + name + " n FORCE INDEX (PRIMARY) ON " + strings.Join(u.on, " AND ") +
 		" SET " + strings.Join(u.set, ", ")
-	args = append([]any{string(table)}, u.onArgs...)
+	args = append([]any{string(values)}, u.onArgs...)
 	return query, append(args, u.setArgs...), nil
 }
 
 func writeNumbers(ctx context.Context, tx *sql.Tx, rows []changed) error {
+	inLog := make([]changed, 0, len(rows))
+	var archived []changed
+	for _, r := range rows {
+		if r.archived {
+			archived = append(archived, r)
+		} else {
+			inLog = append(inLog, r)
+		}
+	}
+	if err := writeTo(ctx, tx, logTable, inLog); err != nil {
+		return err
+	}
+	return writeTo(ctx, tx, archiveTable, archived)
+}
+
+func writeTo(ctx context.Context, tx *sql.Tx, table string, rows []changed) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	query, args, err := newUpdate(rows).statement()
+	query, args, err := newUpdate(rows).statement(table)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ const (
 	MetricPatrolAge    = "lacuna_patrol_age_seconds"
 	MetricAlerts       = "lacuna_alerts"
 	MetricRefused      = "lacuna_refused"
+	MetricReachable    = "lacuna_reachable"
+	MetricLeasesLost   = "lacuna_leases_lost"
 )
 
 // Attribute keys of metrics, spans and log lines. Numbers and tickets stand in spans and logs only.
@@ -26,6 +28,7 @@ const (
 	KeyBizType = "biz_type"
 	KeySource  = "source"
 	KeyQueue   = "queue"
+	KeyCheck   = "check"
 	KeyResult  = "result"
 	KeyKind    = "kind"
 	KeyOutcome = "outcome"

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 )
 
 // Check is one thing that a process needs to be ready, e.g. its ledger.
@@ -26,10 +28,11 @@ const checkTimeout = 2 * time.Second
 //
 //	/healthz  200 while the process lives
 //	/readyz   200 when all checks are well, else 503; a line for each check
-//	/metrics  Prometheus
+//	/metrics  Prometheus; a scrape asks the checks, too
 type OpsServer struct {
 	server *http.Server
 	addr   net.Addr
+	shown  metric.Registration // of the checks among the metrics
 }
 
 // ServeOps listens on address and serves until Close. An address in use is an error that names it.
@@ -43,7 +46,11 @@ func (t *Telemetry) ServeOps(ctx context.Context, address string, checks ...Chec
 	mux.Handle("GET /metrics", promhttp.HandlerFor(t.Registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { t.ready(w, r, checks) })
-	o := &OpsServer{server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}, addr: listener.Addr()}
+	shown, err := t.showChecks(checks)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	o := &OpsServer{server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}, addr: listener.Addr(), shown: shown}
 	go func() {
 		if err := o.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			t.Log.Error("the ops server ended", "error", err)
@@ -56,29 +63,38 @@ func (t *Telemetry) ServeOps(ctx context.Context, address string, checks ...Chec
 func (o *OpsServer) Address() string { return o.addr.String() }
 
 // Close ends the server at once.
-func (o *OpsServer) Close() error { return o.server.Close() }
+func (o *OpsServer) Close() error { return errors.Join(o.server.Close(), o.shown.Unregister()) }
 
-// ready asks all checks at once. What is wrong is told by name; the error itself, which may name
+// showChecks makes every check a gauge, 1 where it is well and 0 where it is not, asked at each
+// scrape: a process that serves on without its pool is not restarted, but must show.
+func (t *Telemetry) showChecks(checks []Check) (metric.Registration, error) {
+	meter := t.Meters.Meter("lacuna")
+	reachable, err := meter.Int64ObservableGauge(MetricReachable, metric.WithDescription("Whether a server that this process needs answers it, 1 or 0"))
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: %s: %w", MetricReachable, err)
+	}
+	return meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		for _, a := range ask(ctx, checks) {
+			value := int64(1)
+			if a.err != nil {
+				value = 0
+			}
+			o.ObserveInt64(reachable, value, metric.WithAttributes(attribute.String(KeyCheck, a.name)))
+		}
+		return nil
+	}, reachable)
+}
+
+// ready answers by the checks. What is wrong is told by name; the error itself, which may name
 // addresses, is for the log.
 func (t *Telemetry) ready(w http.ResponseWriter, r *http.Request, checks []Check) {
-	ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
-	defer cancel()
-	type answer struct {
-		name string
-		err  error
-	}
-	answers := make(chan answer, len(checks))
-	for _, c := range checks {
-		go func() { answers <- answer{c.Name, c.Ask(ctx)} }()
-	}
 	var lines []string
 	status := http.StatusOK
-	for range checks {
-		a := <-answers
+	for _, a := range ask(r.Context(), checks) {
 		line := a.name + ": ok"
 		if a.err != nil {
 			line, status = a.name+": away", http.StatusServiceUnavailable
-			t.Log.WarnContext(ctx, "not ready", "check", a.name, "error", a.err)
+			t.Log.WarnContext(r.Context(), "not ready", "check", a.name, "error", a.err)
 		}
 		lines = append(lines, line)
 	}
@@ -88,4 +104,25 @@ func (t *Telemetry) ready(w http.ResponseWriter, r *http.Request, checks []Check
 	for _, line := range lines {
 		_, _ = fmt.Fprintln(w, line)
 	}
+}
+
+// answer is what a check said.
+type answer struct {
+	name string
+	err  error
+}
+
+// ask asks all checks at once, within their time limit.
+func ask(ctx context.Context, checks []Check) []answer {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	arriving := make(chan answer, len(checks))
+	for _, c := range checks {
+		go func() { arriving <- answer{c.Name, c.Ask(ctx)} }()
+	}
+	answers := make([]answer, 0, len(checks))
+	for range checks {
+		answers = append(answers, <-arriving)
+	}
+	return answers
 }

@@ -61,6 +61,15 @@ func TestOps(t *testing.T) {
 		require.Equal(t, http.StatusServiceUnavailable, status)
 		require.Equal(t, "ledger: away\ntemporal: ok\n", body)
 	})
+	t.Run("shows every check among the metrics", func(t *testing.T) {
+		away = errors.New("refused")
+		_, body := get(t, url+"/metrics")
+		require.Contains(t, body, `lacuna_reachable{check="ledger"} 0`)
+		require.Contains(t, body, `lacuna_reachable{check="temporal"} 1`)
+		away = nil
+		_, body = get(t, url+"/metrics")
+		require.Contains(t, body, `lacuna_reachable{check="ledger"} 1`)
+	})
 	t.Run("shows what is counted", func(t *testing.T) {
 		counter, err := tel.Meters.Meter("test").Int64Counter(telemetry.MetricClaims)
 		require.NoError(t, err)

@@ -363,7 +363,7 @@ const (
 	FindingKind_FINDING_KIND_UNSPECIFIED FindingKind = 0
 	// Values up to the cursor without a row and without a declared skip.
 	FindingKind_FINDING_KIND_UNACCOUNTED FindingKind = 1
-	// Values in two classes: a row and a skip, or two skips.
+	// Values in two classes: a row and a skip, two skips, or rows in the log and in the archive.
 	FindingKind_FINDING_KIND_TWICE FindingKind = 2
 	// Rows or skips of values that the cursor has not given yet.
 	FindingKind_FINDING_KIND_ABOVE_CURSOR FindingKind = 3
@@ -504,6 +504,78 @@ func (Role) EnumDescriptor() ([]byte, []int) {
 	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{7}
 }
 
+// SealFaultKind is a way in which a chain and the numbers do not agree.
+type SealFaultKind int32
+
+const (
+	SealFaultKind_SEAL_FAULT_KIND_UNSPECIFIED SealFaultKind = 0
+	// The numbers of a sealed block are not what they were.
+	SealFaultKind_SEAL_FAULT_KIND_NUMBERS SealFaultKind = 1
+	// An entry was changed after it was written.
+	SealFaultKind_SEAL_FAULT_KIND_EDITED SealFaultKind = 2
+	// An entry does not name the hash of the one before it.
+	SealFaultKind_SEAL_FAULT_KIND_LINK SealFaultKind = 3
+	// Entries between others are not there.
+	SealFaultKind_SEAL_FAULT_KIND_MISSING SealFaultKind = 4
+	// The chain does not end with the entry that was appended last, or lacks the one that was kept.
+	SealFaultKind_SEAL_FAULT_KIND_END SealFaultKind = 5
+	// An amendment and its number do not agree.
+	SealFaultKind_SEAL_FAULT_KIND_AMENDMENT SealFaultKind = 6
+	// A block is neither sealed nor waits for its seal, or values are in two blocks.
+	SealFaultKind_SEAL_FAULT_KIND_COVER SealFaultKind = 7
+)
+
+// Enum value maps for SealFaultKind.
+var (
+	SealFaultKind_name = map[int32]string{
+		0: "SEAL_FAULT_KIND_UNSPECIFIED",
+		1: "SEAL_FAULT_KIND_NUMBERS",
+		2: "SEAL_FAULT_KIND_EDITED",
+		3: "SEAL_FAULT_KIND_LINK",
+		4: "SEAL_FAULT_KIND_MISSING",
+		5: "SEAL_FAULT_KIND_END",
+		6: "SEAL_FAULT_KIND_AMENDMENT",
+		7: "SEAL_FAULT_KIND_COVER",
+	}
+	SealFaultKind_value = map[string]int32{
+		"SEAL_FAULT_KIND_UNSPECIFIED": 0,
+		"SEAL_FAULT_KIND_NUMBERS":     1,
+		"SEAL_FAULT_KIND_EDITED":      2,
+		"SEAL_FAULT_KIND_LINK":        3,
+		"SEAL_FAULT_KIND_MISSING":     4,
+		"SEAL_FAULT_KIND_END":         5,
+		"SEAL_FAULT_KIND_AMENDMENT":   6,
+		"SEAL_FAULT_KIND_COVER":       7,
+	}
+)
+
+func (x SealFaultKind) Enum() *SealFaultKind {
+	p := new(SealFaultKind)
+	*p = x
+	return p
+}
+
+func (x SealFaultKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SealFaultKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_lacuna_v1_operator_proto_enumTypes[8].Descriptor()
+}
+
+func (SealFaultKind) Type() protoreflect.EnumType {
+	return &file_lacuna_v1_operator_proto_enumTypes[8]
+}
+
+func (x SealFaultKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SealFaultKind.Descriptor instead.
+func (SealFaultKind) EnumDescriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{8}
+}
+
 // BizType is one numbering and its rules.
 type BizType struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -558,7 +630,10 @@ type BizType struct {
 	// Which numbers have a run of their own in Temporal. TRACK_EVERY. Numbers keep the run that they have.
 	Track *Track `protobuf:"varint,20,opt,name=track,proto3,enum=lacuna.v1.Track,oneof" json:"track,omitempty"`
 	// When a number that is not settled gets a run under TRACK_UNSETTLED, 100 ms to 1 h. 5 s.
-	TrackAfter    *durationpb.Duration `protobuf:"bytes,21,opt,name=track_after,json=trackAfter,proto3" json:"track_after,omitempty"`
+	TrackAfter *durationpb.Duration `protobuf:"bytes,21,opt,name=track_after,json=trackAfter,proto3" json:"track_after,omitempty"`
+	// How long after their seal numbers stay among those in use before they are archived, 1 s to 100 years; 0
+	// means for good. 0. Archived numbers are read and confirmed like others.
+	ArchiveAfter  *durationpb.Duration `protobuf:"bytes,22,opt,name=archive_after,json=archiveAfter,proto3" json:"archive_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -736,6 +811,13 @@ func (x *BizType) GetTrack() Track {
 func (x *BizType) GetTrackAfter() *durationpb.Duration {
 	if x != nil {
 		return x.TrackAfter
+	}
+	return nil
+}
+
+func (x *BizType) GetArchiveAfter() *durationpb.Duration {
+	if x != nil {
+		return x.ArchiveAfter
 	}
 	return nil
 }
@@ -4036,6 +4118,360 @@ func (x *RevokeTokenResponse) GetToken() *Token {
 	return nil
 }
 
+type VerifySealsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty for all.
+	BizType string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// An entry that was kept outside of the ledger, e.g. the last one of an earlier answer, and its hash: a chain
+	// that was written anew does not have it. Needs biz_type.
+	AnchorNumber  int64  `protobuf:"varint,2,opt,name=anchor_number,json=anchorNumber,proto3" json:"anchor_number,omitempty"`
+	AnchorHash    string `protobuf:"bytes,3,opt,name=anchor_hash,json=anchorHash,proto3" json:"anchor_hash,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifySealsRequest) Reset() {
+	*x = VerifySealsRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifySealsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifySealsRequest) ProtoMessage() {}
+
+func (x *VerifySealsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifySealsRequest.ProtoReflect.Descriptor instead.
+func (*VerifySealsRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *VerifySealsRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *VerifySealsRequest) GetAnchorNumber() int64 {
+	if x != nil {
+		return x.AnchorNumber
+	}
+	return 0
+}
+
+func (x *VerifySealsRequest) GetAnchorHash() string {
+	if x != nil {
+		return x.AnchorHash
+	}
+	return ""
+}
+
+type VerifySealsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's time at the moment that the answer shows.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// Whether nothing was found.
+	Clean bool `protobuf:"varint,2,opt,name=clean,proto3" json:"clean,omitempty"`
+	// One for each biz type.
+	Chains []*SealChain `protobuf:"bytes,3,rep,name=chains,proto3" json:"chains,omitempty"`
+	// At most 1,000.
+	Faults []*SealFault `protobuf:"bytes,4,rep,name=faults,proto3" json:"faults,omitempty"`
+	// How many more faults there are.
+	FaultsLeft    int64 `protobuf:"varint,5,opt,name=faults_left,json=faultsLeft,proto3" json:"faults_left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifySealsResponse) Reset() {
+	*x = VerifySealsResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifySealsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifySealsResponse) ProtoMessage() {}
+
+func (x *VerifySealsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifySealsResponse.ProtoReflect.Descriptor instead.
+func (*VerifySealsResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *VerifySealsResponse) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *VerifySealsResponse) GetClean() bool {
+	if x != nil {
+		return x.Clean
+	}
+	return false
+}
+
+func (x *VerifySealsResponse) GetChains() []*SealChain {
+	if x != nil {
+		return x.Chains
+	}
+	return nil
+}
+
+func (x *VerifySealsResponse) GetFaults() []*SealFault {
+	if x != nil {
+		return x.Faults
+	}
+	return nil
+}
+
+func (x *VerifySealsResponse) GetFaultsLeft() int64 {
+	if x != nil {
+		return x.FaultsLeft
+	}
+	return 0
+}
+
+// SealChain is what the chain of a biz type consists of.
+type SealChain struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// Sealed blocks, and the values in them.
+	Seals  int64 `protobuf:"varint,2,opt,name=seals,proto3" json:"seals,omitempty"`
+	Values int64 `protobuf:"varint,3,opt,name=values,proto3" json:"values,omitempty"`
+	// Numbers that were sealed as RETIRED and confirmed late.
+	Amendments int64 `protobuf:"varint,4,opt,name=amendments,proto3" json:"amendments,omitempty"`
+	// The last entry: its number, 0 where there is none, its hash and its time. Kept elsewhere, they show whether
+	// anything before them is ever changed.
+	Number        int64                  `protobuf:"varint,5,opt,name=number,proto3" json:"number,omitempty"`
+	Hash          string                 `protobuf:"bytes,6,opt,name=hash,proto3" json:"hash,omitempty"`
+	SealedTime    *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=sealed_time,json=sealedTime,proto3" json:"sealed_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SealChain) Reset() {
+	*x = SealChain{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SealChain) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SealChain) ProtoMessage() {}
+
+func (x *SealChain) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SealChain.ProtoReflect.Descriptor instead.
+func (*SealChain) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *SealChain) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *SealChain) GetSeals() int64 {
+	if x != nil {
+		return x.Seals
+	}
+	return 0
+}
+
+func (x *SealChain) GetValues() int64 {
+	if x != nil {
+		return x.Values
+	}
+	return 0
+}
+
+func (x *SealChain) GetAmendments() int64 {
+	if x != nil {
+		return x.Amendments
+	}
+	return 0
+}
+
+func (x *SealChain) GetNumber() int64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *SealChain) GetHash() string {
+	if x != nil {
+		return x.Hash
+	}
+	return ""
+}
+
+func (x *SealChain) GetSealedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SealedTime
+	}
+	return nil
+}
+
+// SealFault is what is wrong with an entry of a chain.
+type SealFault struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Kind    SealFaultKind          `protobuf:"varint,1,opt,name=kind,proto3,enum=lacuna.v1.SealFaultKind" json:"kind,omitempty"`
+	BizType string                 `protobuf:"bytes,2,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// Of the entry; the first of those that are missing; 0 where it is of none.
+	Number int64 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
+	// The values that it is about.
+	Period string `protobuf:"bytes,4,opt,name=period,proto3" json:"period,omitempty"`
+	Lo     int64  `protobuf:"varint,5,opt,name=lo,proto3" json:"lo,omitempty"`
+	Hi     int64  `protobuf:"varint,6,opt,name=hi,proto3" json:"hi,omitempty"`
+	// Hashes, or what else was compared.
+	Expected string `protobuf:"bytes,7,opt,name=expected,proto3" json:"expected,omitempty"`
+	Found    string `protobuf:"bytes,8,opt,name=found,proto3" json:"found,omitempty"`
+	// What it is.
+	Words         string `protobuf:"bytes,9,opt,name=words,proto3" json:"words,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SealFault) Reset() {
+	*x = SealFault{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SealFault) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SealFault) ProtoMessage() {}
+
+func (x *SealFault) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SealFault.ProtoReflect.Descriptor instead.
+func (*SealFault) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *SealFault) GetKind() SealFaultKind {
+	if x != nil {
+		return x.Kind
+	}
+	return SealFaultKind_SEAL_FAULT_KIND_UNSPECIFIED
+}
+
+func (x *SealFault) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *SealFault) GetNumber() int64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *SealFault) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *SealFault) GetLo() int64 {
+	if x != nil {
+		return x.Lo
+	}
+	return 0
+}
+
+func (x *SealFault) GetHi() int64 {
+	if x != nil {
+		return x.Hi
+	}
+	return 0
+}
+
+func (x *SealFault) GetExpected() string {
+	if x != nil {
+		return x.Expected
+	}
+	return ""
+}
+
+func (x *SealFault) GetFound() string {
+	if x != nil {
+		return x.Found
+	}
+	return ""
+}
+
+func (x *SealFault) GetWords() string {
+	if x != nil {
+		return x.Words
+	}
+	return ""
+}
+
 type ListNumbersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required, but for overdue_for.
@@ -4063,7 +4499,7 @@ type ListNumbersRequest struct {
 
 func (x *ListNumbersRequest) Reset() {
 	*x = ListNumbersRequest{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[46]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4075,7 +4511,7 @@ func (x *ListNumbersRequest) String() string {
 func (*ListNumbersRequest) ProtoMessage() {}
 
 func (x *ListNumbersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[46]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4088,7 +4524,7 @@ func (x *ListNumbersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNumbersRequest.ProtoReflect.Descriptor instead.
 func (*ListNumbersRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{46}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ListNumbersRequest) GetBizType() string {
@@ -4174,7 +4610,7 @@ type ListNumbersResponse struct {
 
 func (x *ListNumbersResponse) Reset() {
 	*x = ListNumbersResponse{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[47]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4186,7 +4622,7 @@ func (x *ListNumbersResponse) String() string {
 func (*ListNumbersResponse) ProtoMessage() {}
 
 func (x *ListNumbersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[47]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4199,7 +4635,7 @@ func (x *ListNumbersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNumbersResponse.ProtoReflect.Descriptor instead.
 func (*ListNumbersResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{47}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ListNumbersResponse) GetNumbers() []*Number {
@@ -4224,7 +4660,7 @@ type GetStatusRequest struct {
 
 func (x *GetStatusRequest) Reset() {
 	*x = GetStatusRequest{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[48]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4236,7 +4672,7 @@ func (x *GetStatusRequest) String() string {
 func (*GetStatusRequest) ProtoMessage() {}
 
 func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[48]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4249,7 +4685,7 @@ func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetStatusRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{48}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{52}
 }
 
 type GetStatusResponse struct {
@@ -4272,7 +4708,7 @@ type GetStatusResponse struct {
 
 func (x *GetStatusResponse) Reset() {
 	*x = GetStatusResponse{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[49]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4284,7 +4720,7 @@ func (x *GetStatusResponse) String() string {
 func (*GetStatusResponse) ProtoMessage() {}
 
 func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[49]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4297,7 +4733,7 @@ func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetStatusResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{49}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GetStatusResponse) GetVersion() string {
@@ -4353,7 +4789,7 @@ var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\n" +
-	"\x18lacuna/v1/operator.proto\x12\tlacuna.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18lacuna/v1/sequence.proto\"\xf2\b\n" +
+	"\x18lacuna/v1/operator.proto\x12\tlacuna.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18lacuna/v1/sequence.proto\"\xb2\t\n" +
 	"\aBizType\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\x06format\x18\x02 \x01(\tH\x00R\x06format\x88\x01\x01\x12\x1e\n" +
@@ -4381,7 +4817,8 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x0edirect_signals\x18\x13 \x01(\bH\fR\rdirectSignals\x88\x01\x01\x12+\n" +
 	"\x05track\x18\x14 \x01(\x0e2\x10.lacuna.v1.TrackH\rR\x05track\x88\x01\x01\x12:\n" +
 	"\vtrack_after\x18\x15 \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"trackAfterB\t\n" +
+	"trackAfter\x12>\n" +
+	"\rarchive_after\x18\x16 \x01(\v2\x19.google.protobuf.DurationR\farchiveAfterB\t\n" +
 	"\a_formatB\v\n" +
 	"\t_step_minB\v\n" +
 	"\t_step_maxB\x0e\n" +
@@ -4649,7 +5086,40 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x12RevokeTokenRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"=\n" +
 	"\x13RevokeTokenResponse\x12&\n" +
-	"\x05token\x18\x01 \x01(\v2\x10.lacuna.v1.TokenR\x05token\"\x97\x03\n" +
+	"\x05token\x18\x01 \x01(\v2\x10.lacuna.v1.TokenR\x05token\"u\n" +
+	"\x12VerifySealsRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12#\n" +
+	"\ranchor_number\x18\x02 \x01(\x03R\fanchorNumber\x12\x1f\n" +
+	"\vanchor_hash\x18\x03 \x01(\tR\n" +
+	"anchorHash\"\xd8\x01\n" +
+	"\x13VerifySealsResponse\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x14\n" +
+	"\x05clean\x18\x02 \x01(\bR\x05clean\x12,\n" +
+	"\x06chains\x18\x03 \x03(\v2\x14.lacuna.v1.SealChainR\x06chains\x12,\n" +
+	"\x06faults\x18\x04 \x03(\v2\x14.lacuna.v1.SealFaultR\x06faults\x12\x1f\n" +
+	"\vfaults_left\x18\x05 \x01(\x03R\n" +
+	"faultsLeft\"\xdd\x01\n" +
+	"\tSealChain\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x14\n" +
+	"\x05seals\x18\x02 \x01(\x03R\x05seals\x12\x16\n" +
+	"\x06values\x18\x03 \x01(\x03R\x06values\x12\x1e\n" +
+	"\n" +
+	"amendments\x18\x04 \x01(\x03R\n" +
+	"amendments\x12\x16\n" +
+	"\x06number\x18\x05 \x01(\x03R\x06number\x12\x12\n" +
+	"\x04hash\x18\x06 \x01(\tR\x04hash\x12;\n" +
+	"\vsealed_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"sealedTime\"\xec\x01\n" +
+	"\tSealFault\x12,\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x18.lacuna.v1.SealFaultKindR\x04kind\x12\x19\n" +
+	"\bbiz_type\x18\x02 \x01(\tR\abizType\x12\x16\n" +
+	"\x06number\x18\x03 \x01(\x03R\x06number\x12\x16\n" +
+	"\x06period\x18\x04 \x01(\tR\x06period\x12\x0e\n" +
+	"\x02lo\x18\x05 \x01(\x03R\x02lo\x12\x0e\n" +
+	"\x02hi\x18\x06 \x01(\x03R\x02hi\x12\x1a\n" +
+	"\bexpected\x18\a \x01(\tR\bexpected\x12\x14\n" +
+	"\x05found\x18\b \x01(\tR\x05found\x12\x14\n" +
+	"\x05words\x18\t \x01(\tR\x05words\"\x97\x03\n" +
 	"\x12ListNumbersRequest\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12+\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x10.lacuna.v1.StateH\x00R\x05state\x88\x01\x01\x12\x17\n" +
@@ -4730,8 +5200,16 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\fROLE_AUDITOR\x10\x02\x12\x11\n" +
 	"\rROLE_OPERATOR\x10\x03\x12\x0e\n" +
 	"\n" +
-	"ROLE_ADMIN\x10\x042\xc1\n" +
-	"\n" +
+	"ROLE_ADMIN\x10\x04*\xf3\x01\n" +
+	"\rSealFaultKind\x12\x1f\n" +
+	"\x1bSEAL_FAULT_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17SEAL_FAULT_KIND_NUMBERS\x10\x01\x12\x1a\n" +
+	"\x16SEAL_FAULT_KIND_EDITED\x10\x02\x12\x18\n" +
+	"\x14SEAL_FAULT_KIND_LINK\x10\x03\x12\x1b\n" +
+	"\x17SEAL_FAULT_KIND_MISSING\x10\x04\x12\x17\n" +
+	"\x13SEAL_FAULT_KIND_END\x10\x05\x12\x1d\n" +
+	"\x19SEAL_FAULT_KIND_AMENDMENT\x10\x06\x12\x19\n" +
+	"\x15SEAL_FAULT_KIND_COVER\x10\a2\x94\v\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
@@ -4750,6 +5228,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\n" +
 	"ListTokens\x12\x1c.lacuna.v1.ListTokensRequest\x1a\x1d.lacuna.v1.ListTokensResponse\"\x03\x90\x02\x01\x12L\n" +
 	"\vRevokeToken\x12\x1d.lacuna.v1.RevokeTokenRequest\x1a\x1e.lacuna.v1.RevokeTokenResponse\x12Q\n" +
+	"\vVerifySeals\x12\x1d.lacuna.v1.VerifySealsRequest\x1a\x1e.lacuna.v1.VerifySealsResponse\"\x03\x90\x02\x01\x12Q\n" +
 	"\vListNumbers\x12\x1d.lacuna.v1.ListNumbersRequest\x1a\x1e.lacuna.v1.ListNumbersResponse\"\x03\x90\x02\x01\x12K\n" +
 	"\tGetStatus\x12\x1b.lacuna.v1.GetStatusRequest\x1a\x1c.lacuna.v1.GetStatusResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
@@ -4765,8 +5244,8 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 	return file_lacuna_v1_operator_proto_rawDescData
 }
 
-var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -4776,184 +5255,197 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(DeadCause)(0),                      // 5: lacuna.v1.DeadCause
 	(FindingKind)(0),                    // 6: lacuna.v1.FindingKind
 	(Role)(0),                           // 7: lacuna.v1.Role
-	(*BizType)(nil),                     // 8: lacuna.v1.BizType
-	(*Probe)(nil),                       // 9: lacuna.v1.Probe
-	(*SQLProbe)(nil),                    // 10: lacuna.v1.SQLProbe
-	(*HTTPProbe)(nil),                   // 11: lacuna.v1.HTTPProbe
-	(*PutBizTypeRequest)(nil),           // 12: lacuna.v1.PutBizTypeRequest
-	(*PutBizTypeResponse)(nil),          // 13: lacuna.v1.PutBizTypeResponse
-	(*GetBizTypeRequest)(nil),           // 14: lacuna.v1.GetBizTypeRequest
-	(*GetBizTypeResponse)(nil),          // 15: lacuna.v1.GetBizTypeResponse
-	(*ListBizTypesRequest)(nil),         // 16: lacuna.v1.ListBizTypesRequest
-	(*ListBizTypesResponse)(nil),        // 17: lacuna.v1.ListBizTypesResponse
-	(*DeadLetterFilter)(nil),            // 18: lacuna.v1.DeadLetterFilter
-	(*ListDeadLettersRequest)(nil),      // 19: lacuna.v1.ListDeadLettersRequest
-	(*ListDeadLettersResponse)(nil),     // 20: lacuna.v1.ListDeadLettersResponse
-	(*DeadLetterCount)(nil),             // 21: lacuna.v1.DeadLetterCount
-	(*DeadLetter)(nil),                  // 22: lacuna.v1.DeadLetter
-	(*RequeueDeadLettersRequest)(nil),   // 23: lacuna.v1.RequeueDeadLettersRequest
-	(*RequeueDeadLettersResponse)(nil),  // 24: lacuna.v1.RequeueDeadLettersResponse
-	(*WriteOffDeadLettersRequest)(nil),  // 25: lacuna.v1.WriteOffDeadLettersRequest
-	(*WriteOffDeadLettersResponse)(nil), // 26: lacuna.v1.WriteOffDeadLettersResponse
-	(*ListConflictsRequest)(nil),        // 27: lacuna.v1.ListConflictsRequest
-	(*ListConflictsResponse)(nil),       // 28: lacuna.v1.ListConflictsResponse
-	(*Conflict)(nil),                    // 29: lacuna.v1.Conflict
-	(*AuditRequest)(nil),                // 30: lacuna.v1.AuditRequest
-	(*AuditResponse)(nil),               // 31: lacuna.v1.AuditResponse
-	(*AuditReport)(nil),                 // 32: lacuna.v1.AuditReport
-	(*ReasonCount)(nil),                 // 33: lacuna.v1.ReasonCount
-	(*AuditFinding)(nil),                // 34: lacuna.v1.AuditFinding
-	(*Gap)(nil),                         // 35: lacuna.v1.Gap
-	(*AdviseWindowRequest)(nil),         // 36: lacuna.v1.AdviseWindowRequest
-	(*AdviseWindowResponse)(nil),        // 37: lacuna.v1.AdviseWindowResponse
-	(*DelaySummary)(nil),                // 38: lacuna.v1.DelaySummary
-	(*WindowChoice)(nil),                // 39: lacuna.v1.WindowChoice
-	(*CheckPoolRequest)(nil),            // 40: lacuna.v1.CheckPoolRequest
-	(*CheckPoolResponse)(nil),           // 41: lacuna.v1.CheckPoolResponse
-	(*RunDrift)(nil),                    // 42: lacuna.v1.RunDrift
-	(*PoolDrift)(nil),                   // 43: lacuna.v1.PoolDrift
-	(*PoolDifference)(nil),              // 44: lacuna.v1.PoolDifference
-	(*RebuildPoolRequest)(nil),          // 45: lacuna.v1.RebuildPoolRequest
-	(*RebuildPoolResponse)(nil),         // 46: lacuna.v1.RebuildPoolResponse
-	(*Token)(nil),                       // 47: lacuna.v1.Token
-	(*CreateTokenRequest)(nil),          // 48: lacuna.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),         // 49: lacuna.v1.CreateTokenResponse
-	(*ListTokensRequest)(nil),           // 50: lacuna.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),          // 51: lacuna.v1.ListTokensResponse
-	(*RevokeTokenRequest)(nil),          // 52: lacuna.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),         // 53: lacuna.v1.RevokeTokenResponse
-	(*ListNumbersRequest)(nil),          // 54: lacuna.v1.ListNumbersRequest
-	(*ListNumbersResponse)(nil),         // 55: lacuna.v1.ListNumbersResponse
-	(*GetStatusRequest)(nil),            // 56: lacuna.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),           // 57: lacuna.v1.GetStatusResponse
-	(*durationpb.Duration)(nil),         // 58: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 59: google.protobuf.Timestamp
-	(State)(0),                          // 60: lacuna.v1.State
-	(*Number)(nil),                      // 61: lacuna.v1.Number
+	(SealFaultKind)(0),                  // 8: lacuna.v1.SealFaultKind
+	(*BizType)(nil),                     // 9: lacuna.v1.BizType
+	(*Probe)(nil),                       // 10: lacuna.v1.Probe
+	(*SQLProbe)(nil),                    // 11: lacuna.v1.SQLProbe
+	(*HTTPProbe)(nil),                   // 12: lacuna.v1.HTTPProbe
+	(*PutBizTypeRequest)(nil),           // 13: lacuna.v1.PutBizTypeRequest
+	(*PutBizTypeResponse)(nil),          // 14: lacuna.v1.PutBizTypeResponse
+	(*GetBizTypeRequest)(nil),           // 15: lacuna.v1.GetBizTypeRequest
+	(*GetBizTypeResponse)(nil),          // 16: lacuna.v1.GetBizTypeResponse
+	(*ListBizTypesRequest)(nil),         // 17: lacuna.v1.ListBizTypesRequest
+	(*ListBizTypesResponse)(nil),        // 18: lacuna.v1.ListBizTypesResponse
+	(*DeadLetterFilter)(nil),            // 19: lacuna.v1.DeadLetterFilter
+	(*ListDeadLettersRequest)(nil),      // 20: lacuna.v1.ListDeadLettersRequest
+	(*ListDeadLettersResponse)(nil),     // 21: lacuna.v1.ListDeadLettersResponse
+	(*DeadLetterCount)(nil),             // 22: lacuna.v1.DeadLetterCount
+	(*DeadLetter)(nil),                  // 23: lacuna.v1.DeadLetter
+	(*RequeueDeadLettersRequest)(nil),   // 24: lacuna.v1.RequeueDeadLettersRequest
+	(*RequeueDeadLettersResponse)(nil),  // 25: lacuna.v1.RequeueDeadLettersResponse
+	(*WriteOffDeadLettersRequest)(nil),  // 26: lacuna.v1.WriteOffDeadLettersRequest
+	(*WriteOffDeadLettersResponse)(nil), // 27: lacuna.v1.WriteOffDeadLettersResponse
+	(*ListConflictsRequest)(nil),        // 28: lacuna.v1.ListConflictsRequest
+	(*ListConflictsResponse)(nil),       // 29: lacuna.v1.ListConflictsResponse
+	(*Conflict)(nil),                    // 30: lacuna.v1.Conflict
+	(*AuditRequest)(nil),                // 31: lacuna.v1.AuditRequest
+	(*AuditResponse)(nil),               // 32: lacuna.v1.AuditResponse
+	(*AuditReport)(nil),                 // 33: lacuna.v1.AuditReport
+	(*ReasonCount)(nil),                 // 34: lacuna.v1.ReasonCount
+	(*AuditFinding)(nil),                // 35: lacuna.v1.AuditFinding
+	(*Gap)(nil),                         // 36: lacuna.v1.Gap
+	(*AdviseWindowRequest)(nil),         // 37: lacuna.v1.AdviseWindowRequest
+	(*AdviseWindowResponse)(nil),        // 38: lacuna.v1.AdviseWindowResponse
+	(*DelaySummary)(nil),                // 39: lacuna.v1.DelaySummary
+	(*WindowChoice)(nil),                // 40: lacuna.v1.WindowChoice
+	(*CheckPoolRequest)(nil),            // 41: lacuna.v1.CheckPoolRequest
+	(*CheckPoolResponse)(nil),           // 42: lacuna.v1.CheckPoolResponse
+	(*RunDrift)(nil),                    // 43: lacuna.v1.RunDrift
+	(*PoolDrift)(nil),                   // 44: lacuna.v1.PoolDrift
+	(*PoolDifference)(nil),              // 45: lacuna.v1.PoolDifference
+	(*RebuildPoolRequest)(nil),          // 46: lacuna.v1.RebuildPoolRequest
+	(*RebuildPoolResponse)(nil),         // 47: lacuna.v1.RebuildPoolResponse
+	(*Token)(nil),                       // 48: lacuna.v1.Token
+	(*CreateTokenRequest)(nil),          // 49: lacuna.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),         // 50: lacuna.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),           // 51: lacuna.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),          // 52: lacuna.v1.ListTokensResponse
+	(*RevokeTokenRequest)(nil),          // 53: lacuna.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),         // 54: lacuna.v1.RevokeTokenResponse
+	(*VerifySealsRequest)(nil),          // 55: lacuna.v1.VerifySealsRequest
+	(*VerifySealsResponse)(nil),         // 56: lacuna.v1.VerifySealsResponse
+	(*SealChain)(nil),                   // 57: lacuna.v1.SealChain
+	(*SealFault)(nil),                   // 58: lacuna.v1.SealFault
+	(*ListNumbersRequest)(nil),          // 59: lacuna.v1.ListNumbersRequest
+	(*ListNumbersResponse)(nil),         // 60: lacuna.v1.ListNumbersResponse
+	(*GetStatusRequest)(nil),            // 61: lacuna.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),           // 62: lacuna.v1.GetStatusResponse
+	(*durationpb.Duration)(nil),         // 63: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 64: google.protobuf.Timestamp
+	(State)(0),                          // 65: lacuna.v1.State
+	(*Number)(nil),                      // 66: lacuna.v1.Number
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	58,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	58,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	63,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	63,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	2,   // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	3,   // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	4,   // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	58,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	63,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	1,   // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
-	9,   // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	58,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	10,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
+	63,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,   // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	58,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
-	10,  // 11: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
-	11,  // 12: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	58,  // 13: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
-	8,   // 14: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
-	8,   // 15: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	8,   // 16: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	8,   // 17: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
-	5,   // 18: lacuna.v1.DeadLetterFilter.cause:type_name -> lacuna.v1.DeadCause
-	18,  // 19: lacuna.v1.ListDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	22,  // 20: lacuna.v1.ListDeadLettersResponse.dead_letters:type_name -> lacuna.v1.DeadLetter
-	21,  // 21: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
-	5,   // 22: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
-	5,   // 23: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	59,  // 24: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	60,  // 25: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
-	18,  // 26: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	18,  // 27: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	59,  // 28: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
-	29,  // 29: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	60,  // 30: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	59,  // 31: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	59,  // 32: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	59,  // 33: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
-	32,  // 34: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
-	34,  // 35: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
-	35,  // 36: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
-	33,  // 37: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
-	6,   // 38: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	60,  // 39: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	59,  // 40: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	58,  // 41: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	59,  // 42: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	59,  // 43: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	58,  // 44: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	58,  // 45: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
-	38,  // 46: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
-	38,  // 47: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
-	38,  // 48: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
-	39,  // 49: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	58,  // 50: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	58,  // 51: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
-	58,  // 52: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	58,  // 53: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	58,  // 54: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	58,  // 55: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	58,  // 56: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
-	43,  // 57: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	42,  // 58: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
-	44,  // 59: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
-	44,  // 60: lacuna.v1.RunDrift.settled:type_name -> lacuna.v1.PoolDifference
-	44,  // 61: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
-	44,  // 62: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
-	44,  // 63: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
-	44,  // 64: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
-	43,  // 65: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	7,   // 66: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
-	59,  // 67: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
-	59,  // 68: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
-	59,  // 69: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
-	59,  // 70: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
-	7,   // 71: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
-	58,  // 72: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
-	47,  // 73: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
-	47,  // 74: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
-	47,  // 75: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
-	60,  // 76: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
-	59,  // 77: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
-	59,  // 78: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
-	58,  // 79: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
-	61,  // 80: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
-	59,  // 81: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
-	59,  // 82: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
-	59,  // 83: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
-	58,  // 84: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
-	12,  // 85: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	14,  // 86: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	16,  // 87: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	19,  // 88: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	23,  // 89: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	25,  // 90: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	27,  // 91: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	30,  // 92: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	36,  // 93: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	40,  // 94: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
-	45,  // 95: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
-	48,  // 96: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
-	50,  // 97: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
-	52,  // 98: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
-	54,  // 99: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
-	56,  // 100: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
-	13,  // 101: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	15,  // 102: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	17,  // 103: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	20,  // 104: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	24,  // 105: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	26,  // 106: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	28,  // 107: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	31,  // 108: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	37,  // 109: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	41,  // 110: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
-	46,  // 111: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
-	49,  // 112: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
-	51,  // 113: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
-	53,  // 114: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
-	55,  // 115: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
-	57,  // 116: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
-	101, // [101:117] is the sub-list for method output_type
-	85,  // [85:101] is the sub-list for method input_type
-	85,  // [85:85] is the sub-list for extension type_name
-	85,  // [85:85] is the sub-list for extension extendee
-	0,   // [0:85] is the sub-list for field type_name
+	63,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	63,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
+	11,  // 12: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
+	12,  // 13: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
+	63,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	9,   // 15: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
+	9,   // 16: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	9,   // 17: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	9,   // 18: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
+	5,   // 19: lacuna.v1.DeadLetterFilter.cause:type_name -> lacuna.v1.DeadCause
+	19,  // 20: lacuna.v1.ListDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	23,  // 21: lacuna.v1.ListDeadLettersResponse.dead_letters:type_name -> lacuna.v1.DeadLetter
+	22,  // 22: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
+	5,   // 23: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
+	5,   // 24: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
+	64,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	65,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	19,  // 27: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	19,  // 28: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	64,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
+	30,  // 30: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
+	65,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	64,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	64,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	64,  // 34: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	33,  // 35: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
+	35,  // 36: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
+	36,  // 37: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
+	34,  // 38: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
+	6,   // 39: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
+	65,  // 40: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	64,  // 41: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	63,  // 42: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	64,  // 43: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	64,  // 44: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	63,  // 45: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	63,  // 46: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	39,  // 47: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
+	39,  // 48: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
+	39,  // 49: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
+	40,  // 50: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
+	63,  // 51: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	63,  // 52: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	63,  // 53: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	63,  // 54: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	63,  // 55: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	63,  // 56: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	63,  // 57: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	44,  // 58: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	43,  // 59: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
+	45,  // 60: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
+	45,  // 61: lacuna.v1.RunDrift.settled:type_name -> lacuna.v1.PoolDifference
+	45,  // 62: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
+	45,  // 63: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
+	45,  // 64: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
+	45,  // 65: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
+	44,  // 66: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	7,   // 67: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
+	64,  // 68: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
+	64,  // 69: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	64,  // 70: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
+	64,  // 71: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
+	7,   // 72: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
+	63,  // 73: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
+	48,  // 74: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
+	48,  // 75: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
+	48,  // 76: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
+	64,  // 77: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
+	57,  // 78: lacuna.v1.VerifySealsResponse.chains:type_name -> lacuna.v1.SealChain
+	58,  // 79: lacuna.v1.VerifySealsResponse.faults:type_name -> lacuna.v1.SealFault
+	64,  // 80: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
+	8,   // 81: lacuna.v1.SealFault.kind:type_name -> lacuna.v1.SealFaultKind
+	65,  // 82: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
+	64,  // 83: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
+	64,  // 84: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
+	63,  // 85: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
+	66,  // 86: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
+	64,  // 87: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
+	64,  // 88: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
+	64,  // 89: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
+	63,  // 90: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
+	13,  // 91: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	15,  // 92: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	17,  // 93: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	20,  // 94: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	24,  // 95: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	26,  // 96: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	28,  // 97: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	31,  // 98: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	37,  // 99: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	41,  // 100: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	46,  // 101: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	49,  // 102: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
+	51,  // 103: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
+	53,  // 104: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
+	55,  // 105: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
+	59,  // 106: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
+	61,  // 107: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
+	14,  // 108: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	16,  // 109: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	18,  // 110: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	21,  // 111: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	25,  // 112: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	27,  // 113: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	29,  // 114: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	32,  // 115: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	38,  // 116: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	42,  // 117: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	47,  // 118: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	50,  // 119: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
+	52,  // 120: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
+	54,  // 121: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
+	56,  // 122: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
+	60,  // 123: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
+	62,  // 124: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
+	108, // [108:125] is the sub-list for method output_type
+	91,  // [91:108] is the sub-list for method input_type
+	91,  // [91:91] is the sub-list for extension type_name
+	91,  // [91:91] is the sub-list for extension extendee
+	0,   // [0:91] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -4970,14 +5462,14 @@ func file_lacuna_v1_operator_proto_init() {
 	file_lacuna_v1_operator_proto_msgTypes[22].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[23].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[24].OneofWrappers = []any{}
-	file_lacuna_v1_operator_proto_msgTypes[46].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[50].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
-			NumEnums:      8,
-			NumMessages:   50,
+			NumEnums:      9,
+			NumMessages:   54,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -74,6 +74,9 @@ const (
 	// OperatorServiceRevokeTokenProcedure is the fully-qualified name of the OperatorService's
 	// RevokeToken RPC.
 	OperatorServiceRevokeTokenProcedure = "/lacuna.v1.OperatorService/RevokeToken"
+	// OperatorServiceVerifySealsProcedure is the fully-qualified name of the OperatorService's
+	// VerifySeals RPC.
+	OperatorServiceVerifySealsProcedure = "/lacuna.v1.OperatorService/VerifySeals"
 	// OperatorServiceListNumbersProcedure is the fully-qualified name of the OperatorService's
 	// ListNumbers RPC.
 	OperatorServiceListNumbersProcedure = "/lacuna.v1.OperatorService/ListNumbers"
@@ -124,8 +127,12 @@ type OperatorServiceClient interface {
 	ListTokens(context.Context, *connect.Request[v1.ListTokensRequest]) (*connect.Response[v1.ListTokensResponse], error)
 	// RevokeToken ends a token for good; every process refuses it within 5 s. Repeating it is harmless.
 	RevokeToken(context.Context, *connect.Request[v1.RevokeTokenRequest]) (*connect.Response[v1.RevokeTokenResponse], error)
+	// VerifySeals recomputes the chains of seals from the numbers, as they stand at one moment: what was changed by
+	// hand since it was sealed shows. It takes seconds for a million numbers.
+	VerifySeals(context.Context, *connect.Request[v1.VerifySealsRequest]) (*connect.Response[v1.VerifySealsResponse], error)
 	// ListNumbers reads the numbers for which all that is given holds, by an index: INVALID_ARGUMENT says what to
 	// add where there is none. A call looks at 10,000 rows at most, so a page may be short, or empty, and not the last.
+	// Numbers that were archived are not listed; Get finds them.
 	ListNumbers(context.Context, *connect.Request[v1.ListNumbersRequest]) (*connect.Response[v1.ListNumbersResponse], error)
 	// GetStatus says which program answers, what time its ledger has, and when the patrol was last through. A
 	// ledger that is away is in the answer and no error.
@@ -235,6 +242,13 @@ func NewOperatorServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(operatorServiceMethods.ByName("RevokeToken")),
 			connect.WithClientOptions(opts...),
 		),
+		verifySeals: connect.NewClient[v1.VerifySealsRequest, v1.VerifySealsResponse](
+			httpClient,
+			baseURL+OperatorServiceVerifySealsProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("VerifySeals")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		listNumbers: connect.NewClient[v1.ListNumbersRequest, v1.ListNumbersResponse](
 			httpClient,
 			baseURL+OperatorServiceListNumbersProcedure,
@@ -268,6 +282,7 @@ type operatorServiceClient struct {
 	createToken         *connect.Client[v1.CreateTokenRequest, v1.CreateTokenResponse]
 	listTokens          *connect.Client[v1.ListTokensRequest, v1.ListTokensResponse]
 	revokeToken         *connect.Client[v1.RevokeTokenRequest, v1.RevokeTokenResponse]
+	verifySeals         *connect.Client[v1.VerifySealsRequest, v1.VerifySealsResponse]
 	listNumbers         *connect.Client[v1.ListNumbersRequest, v1.ListNumbersResponse]
 	getStatus           *connect.Client[v1.GetStatusRequest, v1.GetStatusResponse]
 }
@@ -342,6 +357,11 @@ func (c *operatorServiceClient) RevokeToken(ctx context.Context, req *connect.Re
 	return c.revokeToken.CallUnary(ctx, req)
 }
 
+// VerifySeals calls lacuna.v1.OperatorService.VerifySeals.
+func (c *operatorServiceClient) VerifySeals(ctx context.Context, req *connect.Request[v1.VerifySealsRequest]) (*connect.Response[v1.VerifySealsResponse], error) {
+	return c.verifySeals.CallUnary(ctx, req)
+}
+
 // ListNumbers calls lacuna.v1.OperatorService.ListNumbers.
 func (c *operatorServiceClient) ListNumbers(ctx context.Context, req *connect.Request[v1.ListNumbersRequest]) (*connect.Response[v1.ListNumbersResponse], error) {
 	return c.listNumbers.CallUnary(ctx, req)
@@ -394,8 +414,12 @@ type OperatorServiceHandler interface {
 	ListTokens(context.Context, *connect.Request[v1.ListTokensRequest]) (*connect.Response[v1.ListTokensResponse], error)
 	// RevokeToken ends a token for good; every process refuses it within 5 s. Repeating it is harmless.
 	RevokeToken(context.Context, *connect.Request[v1.RevokeTokenRequest]) (*connect.Response[v1.RevokeTokenResponse], error)
+	// VerifySeals recomputes the chains of seals from the numbers, as they stand at one moment: what was changed by
+	// hand since it was sealed shows. It takes seconds for a million numbers.
+	VerifySeals(context.Context, *connect.Request[v1.VerifySealsRequest]) (*connect.Response[v1.VerifySealsResponse], error)
 	// ListNumbers reads the numbers for which all that is given holds, by an index: INVALID_ARGUMENT says what to
 	// add where there is none. A call looks at 10,000 rows at most, so a page may be short, or empty, and not the last.
+	// Numbers that were archived are not listed; Get finds them.
 	ListNumbers(context.Context, *connect.Request[v1.ListNumbersRequest]) (*connect.Response[v1.ListNumbersResponse], error)
 	// GetStatus says which program answers, what time its ledger has, and when the patrol was last through. A
 	// ledger that is away is in the answer and no error.
@@ -501,6 +525,13 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 		connect.WithSchema(operatorServiceMethods.ByName("RevokeToken")),
 		connect.WithHandlerOptions(opts...),
 	)
+	operatorServiceVerifySealsHandler := connect.NewUnaryHandler(
+		OperatorServiceVerifySealsProcedure,
+		svc.VerifySeals,
+		connect.WithSchema(operatorServiceMethods.ByName("VerifySeals")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	operatorServiceListNumbersHandler := connect.NewUnaryHandler(
 		OperatorServiceListNumbersProcedure,
 		svc.ListNumbers,
@@ -545,6 +576,8 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 			operatorServiceListTokensHandler.ServeHTTP(w, r)
 		case OperatorServiceRevokeTokenProcedure:
 			operatorServiceRevokeTokenHandler.ServeHTTP(w, r)
+		case OperatorServiceVerifySealsProcedure:
+			operatorServiceVerifySealsHandler.ServeHTTP(w, r)
 		case OperatorServiceListNumbersProcedure:
 			operatorServiceListNumbersHandler.ServeHTTP(w, r)
 		case OperatorServiceGetStatusProcedure:
@@ -612,6 +645,10 @@ func (UnimplementedOperatorServiceHandler) ListTokens(context.Context, *connect.
 
 func (UnimplementedOperatorServiceHandler) RevokeToken(context.Context, *connect.Request[v1.RevokeTokenRequest]) (*connect.Response[v1.RevokeTokenResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.RevokeToken is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) VerifySeals(context.Context, *connect.Request[v1.VerifySealsRequest]) (*connect.Response[v1.VerifySealsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.VerifySeals is not implemented"))
 }
 
 func (UnimplementedOperatorServiceHandler) ListNumbers(context.Context, *connect.Request[v1.ListNumbersRequest]) (*connect.Response[v1.ListNumbersResponse], error) {

@@ -1,0 +1,6 @@
+// Package check holds what deploy/ promises against what the programs want: Compose file, manifests and image
+// by the parsers of the tools that run them, settings by the programs' own, alert rules by promtool.
+//
+// It is a module of its own, so that those parsers stay out of Lacuna's go.mod. Whether the names of
+// metrics exist is asked of running processes: e2e/monitoring_test.go.
+package check
