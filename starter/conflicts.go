@@ -20,7 +20,7 @@ func (s *operatorService) ListConflicts(ctx context.Context, r *connect.Request[
 	if err != nil {
 		return nil, apiError(err)
 	}
-	conflicts, err := s.ledger.Conflicts(ctx, r.Msg.GetBizType(), after, size+1)
+	conflicts, err := s.ledger.Conflicts(ctx, r.Msg.GetBizType(), timeOf(r.Msg.GetSince()), after, size+1)
 	if err != nil {
 		return nil, apiError(err)
 	}

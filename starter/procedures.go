@@ -34,6 +34,8 @@ var rules = map[string]rule{
 	lacunav1connect.OperatorServiceAuditProcedure:           {right: access.RightRead},
 	lacunav1connect.OperatorServiceAdviseWindowProcedure:    {right: access.RightRead},
 	lacunav1connect.OperatorServiceCheckPoolProcedure:       {right: access.RightRead},
+	lacunav1connect.OperatorServiceListNumbersProcedure:     {right: access.RightRead},
+	lacunav1connect.OperatorServiceGetStatusProcedure:       {right: access.RightRead},
 	lacunav1connect.OperatorServiceVerifySealsProcedure:     {right: access.RightRead},
 
 	lacunav1connect.OperatorServiceRequeueDeadLettersProcedure:  {right: access.RightOperate},

@@ -22,7 +22,7 @@ type auditCommand struct {
 	From    *int64 `placeholder:"value" help:"The first value."`
 	To      *int64 `placeholder:"value" help:"The last value."`
 	Gaps    bool   `help:"List every open gap: what was issued and is neither in business use nor with a caller."`
-	Output  string `enum:"text,json,csv" default:"text" placeholder:"text|json|csv" help:"How it is written. json is an object a line; csv has findings on standard error."`
+	Output  string `enum:"table,text,json,csv" default:"table" placeholder:"table|json|csv" help:"How it is written, text is another word for table. json is an object a line; csv has findings on standard error."`
 }
 
 // auditPrinter writes an audit in one of the forms.

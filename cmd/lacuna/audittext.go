@@ -121,8 +121,6 @@ func findingLine(f *lacunav1.AuditFinding) string {
 	return fmt.Sprintf("%s %s: %s: %s", numbering(f.GetBizType(), f.GetPeriod()), values, strings.TrimPrefix(f.GetKind().String(), "FINDING_KIND_"), f.GetWords())
 }
 
-func stateName(s lacunav1.State) string { return strings.TrimPrefix(s.String(), "STATE_") }
-
 func gapSince(g *lacunav1.Gap) string {
 	if g.GetSince() == nil {
 		return ""

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -26,6 +27,17 @@ func poolDifferences(d *lacunav1.PoolDrift) []struct {
 	}{
 		{"missing", d.GetMissing()}, {"stale", d.GetStale()}, {"wrong score", d.GetWrongScore()}, {"wrong period", d.GetWrongPeriod()},
 	}
+}
+
+// driftColumns are those of CSV.
+var driftColumns = []column[*lacunav1.PoolDrift]{
+	{"biz type", (*lacunav1.PoolDrift).GetBizType},
+	{"in ledger", func(d *lacunav1.PoolDrift) string { return strconv.FormatInt(d.GetInLedger(), 10) }},
+	{"in redis", func(d *lacunav1.PoolDrift) string { return strconv.FormatInt(d.GetInRedis(), 10) }},
+	{"missing", func(d *lacunav1.PoolDrift) string { return strconv.FormatInt(d.GetMissing().GetCount(), 10) }},
+	{"stale", func(d *lacunav1.PoolDrift) string { return strconv.FormatInt(d.GetStale().GetCount(), 10) }},
+	{"wrong score", func(d *lacunav1.PoolDrift) string { return strconv.FormatInt(d.GetWrongScore().GetCount(), 10) }},
+	{"wrong period", func(d *lacunav1.PoolDrift) string { return strconv.FormatInt(d.GetWrongPeriod().GetCount(), 10) }},
 }
 
 func driftTotal(pools []*lacunav1.PoolDrift) (n int64) {

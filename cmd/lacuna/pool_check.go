@@ -15,8 +15,8 @@ import (
 type poolCheck struct {
 	api
 	BizType string `arg:"" optional:"" name:"biztype" help:"Only this biz type."`
-	Runs    bool   `help:"Compare Temporal's open runs with the ledger, too."`
-	Output  string `enum:"text,json" default:"text" help:"text or json."`
+	Runs    bool   `help:"Compare Temporal's open runs with the ledger, too; csv leaves them out, and --output json has them."`
+	Output  string `enum:"table,text,json,csv" default:"table" placeholder:"table|json|csv" help:"How it is written; text is another word for table."`
 }
 
 // Run prints how the pool differs from the ledger. Numbers on their way between the two are no difference.
@@ -39,9 +39,12 @@ func (c poolCheck) Run(ctx context.Context, out io.Writer) error {
 }
 
 func (c poolCheck) print(out io.Writer, m *lacunav1.CheckPoolResponse) error {
-	if c.Output == "json" {
+	switch c.Output {
+	case "json":
 		fmt.Fprintln(out, protojson.Format(m))
 		return nil
+	case "csv":
+		return writeAll(out, output{c.Output}, driftColumns, m.GetPools())
 	}
 	if err := printDrift(out, m.GetPools()); err != nil {
 		return err

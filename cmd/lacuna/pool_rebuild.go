@@ -19,7 +19,7 @@ type poolRebuild struct {
 	Actor   string `required:"" env:"LACUNA_ACTOR" help:"Who does it, for the log."`
 	DryRun  bool   `help:"Only say what it would correct; exit 2 where that is something."`
 	Limit   int32  `default:"100000" help:"How many numbers one call corrects; calls are repeated until nothing is left."`
-	Output  string `enum:"text,json" default:"text" help:"text or json."`
+	Output  string `enum:"table,text,json,csv" default:"table" placeholder:"table|json|csv" help:"How it is written; text is another word for table."`
 }
 
 // Run corrects until nothing is left, and prints how far it is after each call. A call that is interrupted after
@@ -38,7 +38,7 @@ func (c poolRebuild) Run(ctx context.Context, out io.Writer) error {
 		if c.DryRun || m.GetInterrupted() != "" || m.GetLeft() == 0 || m.GetCorrected() == 0 {
 			break
 		}
-		if c.Output == "text" {
+		if (output{c.Output}).people() {
 			fmt.Fprintf(out, "corrected %d, %d left\n", total.GetCorrected(), m.GetLeft())
 		}
 	}
@@ -62,9 +62,12 @@ func (c poolRebuild) printDone(out io.Writer, total *lacunav1.RebuildPoolRespons
 }
 
 func (c poolRebuild) print(out io.Writer, total *lacunav1.RebuildPoolResponse) error {
-	if c.Output == "json" {
+	switch c.Output {
+	case "json":
 		fmt.Fprintln(out, protojson.Format(total))
 		return nil
+	case "csv":
+		return writeAll(out, output{c.Output}, driftColumns, total.GetPools())
 	}
 	if err := printDrift(out, total.GetPools()); err != nil {
 		return err

@@ -33,6 +33,22 @@ func writeTokens(out io.Writer, tokens []*lacunav1.Token) error {
 	return table.Flush()
 }
 
+// tokenColumns are those of CSV.
+var tokenColumns = []column[*lacunav1.Token]{
+	{"name", (*lacunav1.Token).GetName},
+	{"role", func(t *lacunav1.Token) string {
+		return strings.ToLower(strings.TrimPrefix(t.GetRole().String(), rolePrefix))
+	}},
+	{"biz types", func(t *lacunav1.Token) string { return strings.Join(t.GetBizTypes(), " ") }},
+	{"rate", func(t *lacunav1.Token) string { return fmt.Sprint(t.GetRate()) }},
+	{"abandon budget", func(t *lacunav1.Token) string { return fmt.Sprint(t.GetAbandonBudget()) }},
+	{"created", func(t *lacunav1.Token) string { return stamp(t.GetCreatedTime()) }},
+	{"created by", (*lacunav1.Token).GetCreatedBy},
+	{"expires", func(t *lacunav1.Token) string { return stamp(t.GetExpireTime()) }},
+	{"last used", func(t *lacunav1.Token) string { return stamp(t.GetLastUsedTime()) }},
+	{"state", stateOf},
+}
+
 func stateOf(t *lacunav1.Token) string {
 	switch {
 	case t.GetRevokedTime() != nil:

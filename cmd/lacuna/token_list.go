@@ -13,7 +13,7 @@ import (
 
 type tokenList struct {
 	api
-	Output string `enum:"text,json" default:"text" help:"text or json."`
+	Output string `enum:"table,text,json,csv" default:"table" placeholder:"table|json|csv" help:"How it is written; text is another word for table."`
 }
 
 // Run prints all tokens, also those that are over: their names stand in the ledger.
@@ -22,9 +22,12 @@ func (c tokenList) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("list the tokens: %w", err)
 	}
-	if c.Output == "json" {
+	switch c.Output {
+	case "json":
 		fmt.Fprintln(out, protojson.Format(response.Msg))
 		return nil
+	case "csv":
+		return writeAll(out, output{c.Output}, tokenColumns, response.Msg.GetTokens())
 	}
 	return writeTokens(out, response.Msg.GetTokens())
 }

@@ -21,7 +21,7 @@ type verifyCommand struct {
 	api
 	BizType string `arg:"" optional:"" name:"biztype" help:"The biz type; all where none is named."`
 	Anchor  string `placeholder:"number:hash" help:"An entry of the chain that was kept elsewhere, as an earlier run wrote it: a chain that was written anew does not have it."`
-	Output  string `enum:"text,json" default:"text" placeholder:"text|json" help:"How it is written."`
+	Output  string `enum:"table,text,json,csv" default:"table" placeholder:"table|json|csv" help:"How it is written, text is another word for table; csv has the chains and not the faults."`
 }
 
 // Run writes what the chains consist of and what is wrong with them. Faults end it with errFindings.
@@ -57,6 +57,9 @@ func (c verifyCommand) print(out io.Writer, v *lacunav1.VerifySealsResponse) err
 		fmt.Fprintf(out, "%s\n", text)
 		return nil
 	}
+	if c.Output == "csv" {
+		return writeAll(out, output{c.Output}, chainColumns, v.GetChains())
+	}
 	fmt.Fprintf(out, "as of %s\n\n", v.GetTime().AsTime().Format(time.RFC3339Nano))
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "biz type\tseals\tvalues\tamendments\tlast entry (--anchor)\tof\t")
@@ -83,6 +86,17 @@ func (c verifyCommand) print(out io.Writer, v *lacunav1.VerifySealsResponse) err
 		fmt.Fprintf(out, "  and %d more\n", left)
 	}
 	return nil
+}
+
+// chainColumns are those of CSV.
+var chainColumns = []column[*lacunav1.SealChain]{
+	{"biz type", (*lacunav1.SealChain).GetBizType},
+	{"seals", func(c *lacunav1.SealChain) string { return strconv.FormatInt(c.GetSeals(), 10) }},
+	{"values", func(c *lacunav1.SealChain) string { return strconv.FormatInt(c.GetValues(), 10) }},
+	{"amendments", func(c *lacunav1.SealChain) string { return strconv.FormatInt(c.GetAmendments(), 10) }},
+	{"number", func(c *lacunav1.SealChain) string { return strconv.FormatInt(c.GetNumber(), 10) }},
+	{"hash", (*lacunav1.SealChain).GetHash},
+	{"sealed", func(c *lacunav1.SealChain) string { return stamp(c.GetSealedTime()) }},
 }
 
 func sealFaultLine(f *lacunav1.SealFault) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -20,7 +21,7 @@ type windowCommand struct {
 	BizType string          `arg:"" name:"biztype" help:"The biz type."`
 	Days    int32           `default:"7" help:"How many days back it looks, today among them, 1 to 35."`
 	Windows []time.Duration `placeholder:"15s,60s" help:"The windows to weigh, 1s to 720h; some around the present one where none is named."`
-	Output  string          `enum:"text,json" default:"text" placeholder:"text|json" help:"How it is written."`
+	Output  string          `enum:"table,text,json,csv" default:"table" placeholder:"table|json|csv" help:"How it is written, text is another word for table; csv has the windows and nothing else."`
 }
 
 // Run writes the advice. Remarks are no findings: they do not end it with an error.
@@ -41,8 +42,18 @@ func (c windowCommand) Run(ctx context.Context, out io.Writer) error {
 		fmt.Fprintf(out, "%s\n", text)
 		return nil
 	}
+	if c.Output == "csv" {
+		return writeAll(out, output{c.Output}, choiceColumns, response.Msg.GetChoices())
+	}
 	writeAdvice(out, c.BizType, response.Msg)
 	return nil
+}
+
+// choiceColumns are those of CSV.
+var choiceColumns = []column[*lacunav1.WindowChoice]{
+	{"window", func(w *lacunav1.WindowChoice) string { return seconds(w.GetWindow()) }},
+	{"late after", func(w *lacunav1.WindowChoice) string { return strconv.FormatInt(w.GetLateAfter(), 10) }},
+	{"held", func(w *lacunav1.WindowChoice) string { return fmt.Sprintf("%.1f", w.GetHeld()) }},
 }
 
 // writeAdvice is for people: how long things took, what each window would have come to, and what follows.

@@ -37,9 +37,11 @@ type Conflict struct {
 const queryConflicts = `SELECT id, biz_type, seq_no, asked_life, asked_biz_key, current_life, current_biz_key, current_status, current_issued, detected_time
 	FROM t_seq_conflict`
 
-// Conflicts reads at most limit conflicts, oldest first, after the one of the given id; of all biz types where none is named.
-func (l *Ledger) Conflicts(ctx context.Context, bizType string, after int64, limit int) ([]Conflict, error) {
-	rows, err := l.db.QueryContext(ctx, queryConflicts+" WHERE id > ? AND (? = '' OR biz_type = ?) ORDER BY id LIMIT ?", after, bizType, bizType, limit)
+// Conflicts reads at most limit conflicts that were detected since then, oldest first, after the one of the given id;
+// of all biz types where none is named. They are few: those of all types and times are gone through.
+func (l *Ledger) Conflicts(ctx context.Context, bizType string, since time.Time, after int64, limit int) ([]Conflict, error) {
+	rows, err := l.db.QueryContext(ctx, queryConflicts+" WHERE id > ? AND (? = '' OR biz_type = ?) AND detected_time >= ? ORDER BY id LIMIT ?",
+		after, bizType, bizType, datetime(orEpoch(since)), limit)
 	conflicts, err := collect(rows, err, scanConflict)
 	return conflicts, classify("read the conflicts", err)
 }

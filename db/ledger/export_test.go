@@ -8,6 +8,10 @@ const (
 	QueryWaiting        = queryWaiting
 	QueryEndedIn        = queryEndedIn
 	QueryHeldBy         = queryHeldBy
+	QueryByKey          = queryByKey
+	QueryBySeqNo        = queryBySeqNo
+	QueryByDeadline     = queryByDeadline
+	QueryByState        = queryByState
 )
 
 // What an import keeps in memory.

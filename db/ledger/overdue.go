@@ -57,11 +57,14 @@ func overdueArgs(state sequence.State, grace time.Duration, after sequence.Numbe
 }
 
 // scanFrom is the deadline of the number that a scan goes on after.
-func scanFrom(after sequence.Number) time.Time {
-	if after.Deadline.IsZero() {
+func scanFrom(after sequence.Number) time.Time { return orEpoch(after.Deadline) }
+
+// orEpoch is the time, or one that is before all others.
+func orEpoch(t time.Time) time.Time {
+	if t.IsZero() {
 		return time.Unix(0, 0).UTC()
 	}
-	return after.Deadline
+	return t
 }
 
 const queryOldest = `(SELECT status, TIMESTAMPDIFF(MICROSECOND, deadline, UTC_TIMESTAMP(6)) FROM t_seq_issue_log FORCE INDEX (idx_status_deadline)

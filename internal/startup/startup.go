@@ -159,23 +159,35 @@ func (p *Process) AwaitTemporal(ctx context.Context, attributes []string) error 
 }
 
 func (p *Process) checkAttributes(ctx context.Context, attributes []string) error {
-	known, err := p.Temporal.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: p.Namespace})
+	missing, err := MissingAttributes(ctx, p.Temporal, p.Namespace, attributes)
 	var denied *serviceerror.PermissionDenied
 	if errors.As(err, &denied) {
 		p.Log.WarnContext(ctx, "the search attributes may not be listed; a missing one will fail every start", "attributes", attributes)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("list the search attributes of namespace %s: %w", p.Namespace, err)
+		return err
 	}
-	missing := slices.DeleteFunc(slices.Clone(attributes), func(name string) bool {
-		return known.GetCustomAttributes()[name] == enumspb.INDEXED_VALUE_TYPE_KEYWORD
-	})
 	if len(missing) > 0 {
-		return fmt.Errorf("namespace %s lacks search attributes: run `temporal operator search-attribute create --namespace %s --type Keyword --name %s`",
-			p.Namespace, p.Namespace, strings.Join(missing, " --name "))
+		return fmt.Errorf("namespace %s lacks search attributes: run `%s`", p.Namespace, AddAttributes(p.Namespace, missing))
 	}
 	return nil
+}
+
+// MissingAttributes are those of the search attributes, all keywords, that the namespace does not know.
+func MissingAttributes(ctx context.Context, c client.Client, namespace string, attributes []string) ([]string, error) {
+	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if err != nil {
+		return nil, fmt.Errorf("list the search attributes of namespace %s: %w", namespace, err)
+	}
+	return slices.DeleteFunc(slices.Clone(attributes), func(name string) bool {
+		return known.GetCustomAttributes()[name] == enumspb.INDEXED_VALUE_TYPE_KEYWORD
+	}), nil
+}
+
+// AddAttributes is the command that adds what is missing.
+func AddAttributes(namespace string, missing []string) string {
+	return fmt.Sprintf("temporal operator search-attribute create --namespace %s --type Keyword --name %s", namespace, strings.Join(missing, " --name "))
 }
 
 // PingTemporal returns nil when the namespace answers.

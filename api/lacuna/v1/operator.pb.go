@@ -1984,7 +1984,9 @@ type ListConflictsRequest struct {
 	// 1 to 1,000. 100.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// Of the answer before; empty for the first page.
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only those that were detected then or later. All.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2038,6 +2040,13 @@ func (x *ListConflictsRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListConflictsRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
 }
 
 type ListConflictsResponse struct {
@@ -4463,6 +4472,319 @@ func (x *SealFault) GetWords() string {
 	return ""
 }
 
+type ListNumbersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required, but for overdue_for.
+	BizType string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	State   *State `protobuf:"varint,2,opt,name=state,proto3,enum=lacuna.v1.State,oneof" json:"state,omitempty"`
+	// Whom its present life is, or was, for.
+	BizKey string `protobuf:"bytes,3,opt,name=biz_key,json=bizKey,proto3" json:"biz_key,omitempty"`
+	// The first and the last seq no, in the order of their text. The whole biz type.
+	FromSeqNo string `protobuf:"bytes,4,opt,name=from_seq_no,json=fromSeqNo,proto3" json:"from_seq_no,omitempty"`
+	ToSeqNo   string `protobuf:"bytes,5,opt,name=to_seq_no,json=toSeqNo,proto3" json:"to_seq_no,omitempty"`
+	// Only those that were handed out, in their present life, at or after since and before until. Needs a
+	// state other than CONFIRMED, a biz_key, or a seq no to begin or to end with.
+	Since *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
+	Until *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=until,proto3" json:"until,omitempty"`
+	// Only those whose deadline passed so long ago or longer, and that nobody has taken on; 0 s to 365 days. Of
+	// the states that have a deadline: ALLOCATED, ABANDONED, REPLAYABLE. Goes with biz_type and state alone.
+	OverdueFor *durationpb.Duration `protobuf:"bytes,8,opt,name=overdue_for,json=overdueFor,proto3" json:"overdue_for,omitempty"`
+	// 1 to 1,000. 100.
+	PageSize int32 `protobuf:"varint,9,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Of the answer before, to the same request; empty for the first page.
+	PageToken     string `protobuf:"bytes,10,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNumbersRequest) Reset() {
+	*x = ListNumbersRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNumbersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNumbersRequest) ProtoMessage() {}
+
+func (x *ListNumbersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNumbersRequest.ProtoReflect.Descriptor instead.
+func (*ListNumbersRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *ListNumbersRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *ListNumbersRequest) GetState() State {
+	if x != nil && x.State != nil {
+		return *x.State
+	}
+	return State_STATE_RESERVED
+}
+
+func (x *ListNumbersRequest) GetBizKey() string {
+	if x != nil {
+		return x.BizKey
+	}
+	return ""
+}
+
+func (x *ListNumbersRequest) GetFromSeqNo() string {
+	if x != nil {
+		return x.FromSeqNo
+	}
+	return ""
+}
+
+func (x *ListNumbersRequest) GetToSeqNo() string {
+	if x != nil {
+		return x.ToSeqNo
+	}
+	return ""
+}
+
+func (x *ListNumbersRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *ListNumbersRequest) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *ListNumbersRequest) GetOverdueFor() *durationpb.Duration {
+	if x != nil {
+		return x.OverdueFor
+	}
+	return nil
+}
+
+func (x *ListNumbersRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListNumbersRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListNumbersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By a biz key: oldest row first. By a state, or overdue: earliest deadline first. Otherwise in the order of
+	// the seq no.
+	Numbers []*Number `protobuf:"bytes,1,rep,name=numbers,proto3" json:"numbers,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNumbersResponse) Reset() {
+	*x = ListNumbersResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNumbersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNumbersResponse) ProtoMessage() {}
+
+func (x *ListNumbersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNumbersResponse.ProtoReflect.Descriptor instead.
+func (*ListNumbersResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *ListNumbersResponse) GetNumbers() []*Number {
+	if x != nil {
+		return x.Numbers
+	}
+	return nil
+}
+
+func (x *ListNumbersResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+type GetStatusRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStatusRequest) Reset() {
+	*x = GetStatusRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStatusRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStatusRequest) ProtoMessage() {}
+
+func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
+func (*GetStatusRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{52}
+}
+
+type GetStatusResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the program that answers: the version of its module, the commit that it was built from and the time of
+	// that; each empty where the build did not say.
+	Version    string                 `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	Commit     string                 `protobuf:"bytes,2,opt,name=commit,proto3" json:"commit,omitempty"`
+	CommitTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=commit_time,json=commitTime,proto3" json:"commit_time,omitempty"`
+	// The ledger's clock, and this program's. The first is left out where the ledger is away.
+	LedgerTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=ledger_time,json=ledgerTime,proto3" json:"ledger_time,omitempty"`
+	Time       *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=time,proto3" json:"time,omitempty"`
+	// How long ago the patrol last finished a round in which no step failed. Left out where the ledger is away.
+	PatrolAge *durationpb.Duration `protobuf:"bytes,6,opt,name=patrol_age,json=patrolAge,proto3" json:"patrol_age,omitempty"`
+	// What is away, in words; empty where nothing is.
+	Away          string `protobuf:"bytes,7,opt,name=away,proto3" json:"away,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStatusResponse) Reset() {
+	*x = GetStatusResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStatusResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStatusResponse) ProtoMessage() {}
+
+func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
+func (*GetStatusResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *GetStatusResponse) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *GetStatusResponse) GetCommit() string {
+	if x != nil {
+		return x.Commit
+	}
+	return ""
+}
+
+func (x *GetStatusResponse) GetCommitTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CommitTime
+	}
+	return nil
+}
+
+func (x *GetStatusResponse) GetLedgerTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LedgerTime
+	}
+	return nil
+}
+
+func (x *GetStatusResponse) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *GetStatusResponse) GetPatrolAge() *durationpb.Duration {
+	if x != nil {
+		return x.PatrolAge
+	}
+	return nil
+}
+
+func (x *GetStatusResponse) GetAway() string {
+	if x != nil {
+		return x.Away
+	}
+	return ""
+}
+
 var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
@@ -4589,12 +4911,13 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\vwritten_off\x18\x01 \x01(\x05R\n" +
 	"writtenOff\x12\x18\n" +
 	"\askipped\x18\x02 \x03(\tR\askipped\x12\x12\n" +
-	"\x04left\x18\x03 \x01(\x03R\x04left\"m\n" +
+	"\x04left\x18\x03 \x01(\x03R\x04left\"\x9f\x01\n" +
 	"\x14ListConflictsRequest\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"r\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x120\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"r\n" +
 	"\x15ListConflictsResponse\x121\n" +
 	"\tconflicts\x18\x01 \x03(\v2\x13.lacuna.v1.ConflictR\tconflicts\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xce\x02\n" +
@@ -4796,7 +5119,37 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x02hi\x18\x06 \x01(\x03R\x02hi\x12\x1a\n" +
 	"\bexpected\x18\a \x01(\tR\bexpected\x12\x14\n" +
 	"\x05found\x18\b \x01(\tR\x05found\x12\x14\n" +
-	"\x05words\x18\t \x01(\tR\x05words*T\n" +
+	"\x05words\x18\t \x01(\tR\x05words\"\x97\x03\n" +
+	"\x12ListNumbersRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12+\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x10.lacuna.v1.StateH\x00R\x05state\x88\x01\x01\x12\x17\n" +
+	"\abiz_key\x18\x03 \x01(\tR\x06bizKey\x12\x1e\n" +
+	"\vfrom_seq_no\x18\x04 \x01(\tR\tfromSeqNo\x12\x1a\n" +
+	"\tto_seq_no\x18\x05 \x01(\tR\atoSeqNo\x120\n" +
+	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
+	"\x05until\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12:\n" +
+	"\voverdue_for\x18\b \x01(\v2\x19.google.protobuf.DurationR\n" +
+	"overdueFor\x12\x1b\n" +
+	"\tpage_size\x18\t \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\n" +
+	" \x01(\tR\tpageTokenB\b\n" +
+	"\x06_state\"j\n" +
+	"\x13ListNumbersResponse\x12+\n" +
+	"\anumbers\x18\x01 \x03(\v2\x11.lacuna.v1.NumberR\anumbers\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x12\n" +
+	"\x10GetStatusRequest\"\xbd\x02\n" +
+	"\x11GetStatusResponse\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
+	"\x06commit\x18\x02 \x01(\tR\x06commit\x12;\n" +
+	"\vcommit_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"commitTime\x12;\n" +
+	"\vledger_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"ledgerTime\x12.\n" +
+	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x128\n" +
+	"\n" +
+	"patrol_age\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\tpatrolAge\x12\x12\n" +
+	"\x04away\x18\a \x01(\tR\x04away*T\n" +
 	"\x05Track\x12\x15\n" +
 	"\x11TRACK_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vTRACK_EVERY\x10\x01\x12\x13\n" +
@@ -4856,7 +5209,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x17SEAL_FAULT_KIND_MISSING\x10\x04\x12\x17\n" +
 	"\x13SEAL_FAULT_KIND_END\x10\x05\x12\x1d\n" +
 	"\x19SEAL_FAULT_KIND_AMENDMENT\x10\x06\x12\x19\n" +
-	"\x15SEAL_FAULT_KIND_COVER\x10\a2\xf4\t\n" +
+	"\x15SEAL_FAULT_KIND_COVER\x10\a2\x94\v\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
@@ -4875,7 +5228,9 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\n" +
 	"ListTokens\x12\x1c.lacuna.v1.ListTokensRequest\x1a\x1d.lacuna.v1.ListTokensResponse\"\x03\x90\x02\x01\x12L\n" +
 	"\vRevokeToken\x12\x1d.lacuna.v1.RevokeTokenRequest\x1a\x1e.lacuna.v1.RevokeTokenResponse\x12Q\n" +
-	"\vVerifySeals\x12\x1d.lacuna.v1.VerifySealsRequest\x1a\x1e.lacuna.v1.VerifySealsResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
+	"\vVerifySeals\x12\x1d.lacuna.v1.VerifySealsRequest\x1a\x1e.lacuna.v1.VerifySealsResponse\"\x03\x90\x02\x01\x12Q\n" +
+	"\vListNumbers\x12\x1d.lacuna.v1.ListNumbersRequest\x1a\x1e.lacuna.v1.ListNumbersResponse\"\x03\x90\x02\x01\x12K\n" +
+	"\tGetStatus\x12\x1b.lacuna.v1.GetStatusRequest\x1a\x1c.lacuna.v1.GetStatusResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
 var (
 	file_lacuna_v1_operator_proto_rawDescOnce sync.Once
@@ -4890,7 +5245,7 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -4951,127 +5306,146 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(*VerifySealsResponse)(nil),         // 56: lacuna.v1.VerifySealsResponse
 	(*SealChain)(nil),                   // 57: lacuna.v1.SealChain
 	(*SealFault)(nil),                   // 58: lacuna.v1.SealFault
-	(*durationpb.Duration)(nil),         // 59: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 60: google.protobuf.Timestamp
-	(State)(0),                          // 61: lacuna.v1.State
+	(*ListNumbersRequest)(nil),          // 59: lacuna.v1.ListNumbersRequest
+	(*ListNumbersResponse)(nil),         // 60: lacuna.v1.ListNumbersResponse
+	(*GetStatusRequest)(nil),            // 61: lacuna.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),           // 62: lacuna.v1.GetStatusResponse
+	(*durationpb.Duration)(nil),         // 63: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 64: google.protobuf.Timestamp
+	(State)(0),                          // 65: lacuna.v1.State
+	(*Number)(nil),                      // 66: lacuna.v1.Number
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	59, // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	59, // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
-	2,  // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
-	3,  // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
-	4,  // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	59, // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
-	1,  // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
-	10, // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	59, // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
-	0,  // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	59, // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
-	59, // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
-	11, // 12: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
-	12, // 13: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	59, // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
-	9,  // 15: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
-	9,  // 16: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	9,  // 17: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
-	9,  // 18: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
-	5,  // 19: lacuna.v1.DeadLetterFilter.cause:type_name -> lacuna.v1.DeadCause
-	19, // 20: lacuna.v1.ListDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	23, // 21: lacuna.v1.ListDeadLettersResponse.dead_letters:type_name -> lacuna.v1.DeadLetter
-	22, // 22: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
-	5,  // 23: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
-	5,  // 24: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	60, // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	61, // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
-	19, // 27: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	19, // 28: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	30, // 29: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	61, // 30: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	60, // 31: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	60, // 32: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	60, // 33: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
-	33, // 34: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
-	35, // 35: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
-	36, // 36: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
-	34, // 37: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
-	6,  // 38: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	61, // 39: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	60, // 40: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	59, // 41: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	60, // 42: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	60, // 43: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	59, // 44: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	59, // 45: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
-	39, // 46: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
-	39, // 47: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
-	39, // 48: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
-	40, // 49: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	59, // 50: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	59, // 51: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
-	59, // 52: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	59, // 53: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	59, // 54: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	59, // 55: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	59, // 56: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
-	44, // 57: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	43, // 58: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
-	45, // 59: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
-	45, // 60: lacuna.v1.RunDrift.settled:type_name -> lacuna.v1.PoolDifference
-	45, // 61: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
-	45, // 62: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
-	45, // 63: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
-	45, // 64: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
-	44, // 65: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	7,  // 66: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
-	60, // 67: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
-	60, // 68: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
-	60, // 69: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
-	60, // 70: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
-	7,  // 71: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
-	59, // 72: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
-	48, // 73: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
-	48, // 74: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
-	48, // 75: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
-	60, // 76: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
-	57, // 77: lacuna.v1.VerifySealsResponse.chains:type_name -> lacuna.v1.SealChain
-	58, // 78: lacuna.v1.VerifySealsResponse.faults:type_name -> lacuna.v1.SealFault
-	60, // 79: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
-	8,  // 80: lacuna.v1.SealFault.kind:type_name -> lacuna.v1.SealFaultKind
-	13, // 81: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	15, // 82: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	17, // 83: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	20, // 84: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	24, // 85: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	26, // 86: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	28, // 87: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	31, // 88: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	37, // 89: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	41, // 90: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
-	46, // 91: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
-	49, // 92: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
-	51, // 93: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
-	53, // 94: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
-	55, // 95: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
-	14, // 96: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	16, // 97: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	18, // 98: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	21, // 99: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	25, // 100: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	27, // 101: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	29, // 102: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	32, // 103: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	38, // 104: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	42, // 105: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
-	47, // 106: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
-	50, // 107: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
-	52, // 108: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
-	54, // 109: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
-	56, // 110: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
-	96, // [96:111] is the sub-list for method output_type
-	81, // [81:96] is the sub-list for method input_type
-	81, // [81:81] is the sub-list for extension type_name
-	81, // [81:81] is the sub-list for extension extendee
-	0,  // [0:81] is the sub-list for field type_name
+	63,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	63,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	2,   // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
+	3,   // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
+	4,   // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
+	63,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	1,   // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
+	10,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
+	63,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	0,   // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
+	63,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	63,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
+	11,  // 12: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
+	12,  // 13: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
+	63,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	9,   // 15: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
+	9,   // 16: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	9,   // 17: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
+	9,   // 18: lacuna.v1.ListBizTypesResponse.biz_types:type_name -> lacuna.v1.BizType
+	5,   // 19: lacuna.v1.DeadLetterFilter.cause:type_name -> lacuna.v1.DeadCause
+	19,  // 20: lacuna.v1.ListDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	23,  // 21: lacuna.v1.ListDeadLettersResponse.dead_letters:type_name -> lacuna.v1.DeadLetter
+	22,  // 22: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
+	5,   // 23: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
+	5,   // 24: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
+	64,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	65,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	19,  // 27: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	19,  // 28: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
+	64,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
+	30,  // 30: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
+	65,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	64,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	64,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	64,  // 34: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	33,  // 35: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
+	35,  // 36: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
+	36,  // 37: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
+	34,  // 38: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
+	6,   // 39: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
+	65,  // 40: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	64,  // 41: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	63,  // 42: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	64,  // 43: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	64,  // 44: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	63,  // 45: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	63,  // 46: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	39,  // 47: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
+	39,  // 48: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
+	39,  // 49: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
+	40,  // 50: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
+	63,  // 51: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	63,  // 52: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	63,  // 53: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	63,  // 54: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	63,  // 55: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	63,  // 56: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	63,  // 57: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	44,  // 58: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	43,  // 59: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
+	45,  // 60: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
+	45,  // 61: lacuna.v1.RunDrift.settled:type_name -> lacuna.v1.PoolDifference
+	45,  // 62: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
+	45,  // 63: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
+	45,  // 64: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
+	45,  // 65: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
+	44,  // 66: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	7,   // 67: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
+	64,  // 68: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
+	64,  // 69: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	64,  // 70: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
+	64,  // 71: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
+	7,   // 72: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
+	63,  // 73: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
+	48,  // 74: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
+	48,  // 75: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
+	48,  // 76: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
+	64,  // 77: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
+	57,  // 78: lacuna.v1.VerifySealsResponse.chains:type_name -> lacuna.v1.SealChain
+	58,  // 79: lacuna.v1.VerifySealsResponse.faults:type_name -> lacuna.v1.SealFault
+	64,  // 80: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
+	8,   // 81: lacuna.v1.SealFault.kind:type_name -> lacuna.v1.SealFaultKind
+	65,  // 82: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
+	64,  // 83: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
+	64,  // 84: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
+	63,  // 85: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
+	66,  // 86: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
+	64,  // 87: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
+	64,  // 88: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
+	64,  // 89: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
+	63,  // 90: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
+	13,  // 91: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	15,  // 92: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	17,  // 93: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	20,  // 94: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	24,  // 95: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	26,  // 96: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	28,  // 97: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	31,  // 98: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	37,  // 99: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	41,  // 100: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	46,  // 101: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	49,  // 102: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
+	51,  // 103: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
+	53,  // 104: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
+	55,  // 105: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
+	59,  // 106: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
+	61,  // 107: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
+	14,  // 108: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	16,  // 109: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	18,  // 110: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	21,  // 111: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	25,  // 112: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	27,  // 113: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	29,  // 114: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	32,  // 115: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	38,  // 116: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	42,  // 117: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	47,  // 118: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	50,  // 119: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
+	52,  // 120: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
+	54,  // 121: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
+	56,  // 122: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
+	60,  // 123: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
+	62,  // 124: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
+	108, // [108:125] is the sub-list for method output_type
+	91,  // [91:108] is the sub-list for method input_type
+	91,  // [91:91] is the sub-list for extension type_name
+	91,  // [91:91] is the sub-list for extension extendee
+	0,   // [0:91] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -5088,13 +5462,14 @@ func file_lacuna_v1_operator_proto_init() {
 	file_lacuna_v1_operator_proto_msgTypes[22].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[23].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[24].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[50].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   50,
+			NumMessages:   54,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

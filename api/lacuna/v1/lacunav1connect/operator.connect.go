@@ -77,6 +77,12 @@ const (
 	// OperatorServiceVerifySealsProcedure is the fully-qualified name of the OperatorService's
 	// VerifySeals RPC.
 	OperatorServiceVerifySealsProcedure = "/lacuna.v1.OperatorService/VerifySeals"
+	// OperatorServiceListNumbersProcedure is the fully-qualified name of the OperatorService's
+	// ListNumbers RPC.
+	OperatorServiceListNumbersProcedure = "/lacuna.v1.OperatorService/ListNumbers"
+	// OperatorServiceGetStatusProcedure is the fully-qualified name of the OperatorService's GetStatus
+	// RPC.
+	OperatorServiceGetStatusProcedure = "/lacuna.v1.OperatorService/GetStatus"
 )
 
 // OperatorServiceClient is a client for the lacuna.v1.OperatorService service.
@@ -124,6 +130,13 @@ type OperatorServiceClient interface {
 	// VerifySeals recomputes the chains of seals from the numbers, as they stand at one moment: what was changed by
 	// hand since it was sealed shows. It takes seconds for a million numbers.
 	VerifySeals(context.Context, *connect.Request[v1.VerifySealsRequest]) (*connect.Response[v1.VerifySealsResponse], error)
+	// ListNumbers reads the numbers for which all that is given holds, by an index: INVALID_ARGUMENT says what to
+	// add where there is none. A call looks at 10,000 rows at most, so a page may be short, or empty, and not the last.
+	// Numbers that were archived are not listed; Get finds them.
+	ListNumbers(context.Context, *connect.Request[v1.ListNumbersRequest]) (*connect.Response[v1.ListNumbersResponse], error)
+	// GetStatus says which program answers, what time its ledger has, and when the patrol was last through. A
+	// ledger that is away is in the answer and no error.
+	GetStatus(context.Context, *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error)
 }
 
 // NewOperatorServiceClient constructs a client for the lacuna.v1.OperatorService service. By
@@ -236,6 +249,20 @@ func NewOperatorServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listNumbers: connect.NewClient[v1.ListNumbersRequest, v1.ListNumbersResponse](
+			httpClient,
+			baseURL+OperatorServiceListNumbersProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("ListNumbers")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		getStatus: connect.NewClient[v1.GetStatusRequest, v1.GetStatusResponse](
+			httpClient,
+			baseURL+OperatorServiceGetStatusProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("GetStatus")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -256,6 +283,8 @@ type operatorServiceClient struct {
 	listTokens          *connect.Client[v1.ListTokensRequest, v1.ListTokensResponse]
 	revokeToken         *connect.Client[v1.RevokeTokenRequest, v1.RevokeTokenResponse]
 	verifySeals         *connect.Client[v1.VerifySealsRequest, v1.VerifySealsResponse]
+	listNumbers         *connect.Client[v1.ListNumbersRequest, v1.ListNumbersResponse]
+	getStatus           *connect.Client[v1.GetStatusRequest, v1.GetStatusResponse]
 }
 
 // PutBizType calls lacuna.v1.OperatorService.PutBizType.
@@ -333,6 +362,16 @@ func (c *operatorServiceClient) VerifySeals(ctx context.Context, req *connect.Re
 	return c.verifySeals.CallUnary(ctx, req)
 }
 
+// ListNumbers calls lacuna.v1.OperatorService.ListNumbers.
+func (c *operatorServiceClient) ListNumbers(ctx context.Context, req *connect.Request[v1.ListNumbersRequest]) (*connect.Response[v1.ListNumbersResponse], error) {
+	return c.listNumbers.CallUnary(ctx, req)
+}
+
+// GetStatus calls lacuna.v1.OperatorService.GetStatus.
+func (c *operatorServiceClient) GetStatus(ctx context.Context, req *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error) {
+	return c.getStatus.CallUnary(ctx, req)
+}
+
 // OperatorServiceHandler is an implementation of the lacuna.v1.OperatorService service.
 type OperatorServiceHandler interface {
 	// PutBizType makes a biz type, or changes the rules of one. On creation what is left out takes
@@ -378,6 +417,13 @@ type OperatorServiceHandler interface {
 	// VerifySeals recomputes the chains of seals from the numbers, as they stand at one moment: what was changed by
 	// hand since it was sealed shows. It takes seconds for a million numbers.
 	VerifySeals(context.Context, *connect.Request[v1.VerifySealsRequest]) (*connect.Response[v1.VerifySealsResponse], error)
+	// ListNumbers reads the numbers for which all that is given holds, by an index: INVALID_ARGUMENT says what to
+	// add where there is none. A call looks at 10,000 rows at most, so a page may be short, or empty, and not the last.
+	// Numbers that were archived are not listed; Get finds them.
+	ListNumbers(context.Context, *connect.Request[v1.ListNumbersRequest]) (*connect.Response[v1.ListNumbersResponse], error)
+	// GetStatus says which program answers, what time its ledger has, and when the patrol was last through. A
+	// ledger that is away is in the answer and no error.
+	GetStatus(context.Context, *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error)
 }
 
 // NewOperatorServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -486,6 +532,20 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	operatorServiceListNumbersHandler := connect.NewUnaryHandler(
+		OperatorServiceListNumbersProcedure,
+		svc.ListNumbers,
+		connect.WithSchema(operatorServiceMethods.ByName("ListNumbers")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	operatorServiceGetStatusHandler := connect.NewUnaryHandler(
+		OperatorServiceGetStatusProcedure,
+		svc.GetStatus,
+		connect.WithSchema(operatorServiceMethods.ByName("GetStatus")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/lacuna.v1.OperatorService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case OperatorServicePutBizTypeProcedure:
@@ -518,6 +578,10 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 			operatorServiceRevokeTokenHandler.ServeHTTP(w, r)
 		case OperatorServiceVerifySealsProcedure:
 			operatorServiceVerifySealsHandler.ServeHTTP(w, r)
+		case OperatorServiceListNumbersProcedure:
+			operatorServiceListNumbersHandler.ServeHTTP(w, r)
+		case OperatorServiceGetStatusProcedure:
+			operatorServiceGetStatusHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -585,4 +649,12 @@ func (UnimplementedOperatorServiceHandler) RevokeToken(context.Context, *connect
 
 func (UnimplementedOperatorServiceHandler) VerifySeals(context.Context, *connect.Request[v1.VerifySealsRequest]) (*connect.Response[v1.VerifySealsResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.VerifySeals is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) ListNumbers(context.Context, *connect.Request[v1.ListNumbersRequest]) (*connect.Response[v1.ListNumbersResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.ListNumbers is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) GetStatus(context.Context, *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.GetStatus is not implemented"))
 }
