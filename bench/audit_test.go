@@ -17,12 +17,7 @@ import (
 // BenchmarkAudit audits numbers of which a few in a hundred are gaps, and then lists all of those by
 // pages. LACUNA_BENCH_ROWS says how many numbers there are; the default is small.
 func BenchmarkAudit(b *testing.B) {
-	rows := 200_000
-	if text := os.Getenv("LACUNA_BENCH_ROWS"); text != "" {
-		var err error
-		rows, err = strconv.Atoi(text)
-		require.NoError(b, err)
-	}
+	rows := benchRows(b, 200_000)
 	l := openLedger(b)
 	fill(b, l, rows)
 	var audited, listed time.Duration
@@ -49,6 +44,17 @@ func BenchmarkAudit(b *testing.B) {
 	b.ReportMetric(audited.Seconds()/float64(rounds), "audit-s")
 	b.ReportMetric(float64(rows*rounds)/audited.Seconds(), "rows/s")
 	b.ReportMetric(listed.Seconds()/float64(rounds), "listing-s")
+}
+
+// benchRows is what LACUNA_BENCH_ROWS says, or that many.
+func benchRows(b *testing.B, rows int) int {
+	b.Helper()
+	if text := os.Getenv("LACUNA_BENCH_ROWS"); text != "" {
+		var err error
+		rows, err = strconv.Atoi(text)
+		require.NoError(b, err)
+	}
+	return rows
 }
 
 // fill writes so many numbers of ORDER: of every 100, 94 are confirmed, 2 are with a caller, and one

@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -15,12 +13,7 @@ import (
 // BenchmarkSeal seals numbers that are all final, verifies them, archives them, and verifies them again.
 // LACUNA_BENCH_ROWS says how many there are; the default is small.
 func BenchmarkSeal(b *testing.B) {
-	rows := 100_000
-	if text := os.Getenv("LACUNA_BENCH_ROWS"); text != "" {
-		var err error
-		rows, err = strconv.Atoi(text)
-		require.NoError(b, err)
-	}
+	rows := benchRows(b, 100_000)
 	l := openLedger(b)
 	fill(b, l, rows)
 	exec := func(statement string) {

@@ -142,6 +142,19 @@ func (f *fake) lacuna(t *testing.T, args ...string) (string, error) {
 	return out, err
 }
 
+// against runs the command line against an operators' API.
+func against(t *testing.T, operators lacunav1connect.OperatorServiceHandler, args ...string) (string, error) {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle(lacunav1connect.NewOperatorServiceHandler(operators))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	t.Setenv("LACUNA_API", server.URL)
+	var out bytes.Buffer
+	err := run(t.Context(), args, &out)
+	return out.String(), err
+}
+
 // lacunaAt runs it for somebody who types.
 func (f *fake) lacunaAt(t *testing.T, typed string, person bool, args ...string) (out, questions string, err error) {
 	t.Helper()

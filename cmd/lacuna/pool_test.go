@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -38,14 +35,7 @@ func (s *starter) RebuildPool(_ context.Context, r *connect.Request[lacunav1.Reb
 // lacuna runs the command line against the starter.
 func (s *starter) lacuna(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	mux := http.NewServeMux()
-	mux.Handle(lacunav1connect.NewOperatorServiceHandler(s))
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	t.Setenv("LACUNA_API", server.URL)
-	var out bytes.Buffer
-	err := run(t.Context(), args, &out)
-	return out.String(), err
+	return against(t, s, args...)
 }
 
 func drifted(missing int64, seqNos ...string) []*lacunav1.PoolDrift {

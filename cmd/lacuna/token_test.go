@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,14 +49,7 @@ func (k *keeper) RevokeToken(_ context.Context, r *connect.Request[lacunav1.Revo
 
 func (k *keeper) lacuna(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	mux := http.NewServeMux()
-	mux.Handle(lacunav1connect.NewOperatorServiceHandler(k))
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	t.Setenv("LACUNA_API", server.URL)
-	var out bytes.Buffer
-	err := run(t.Context(), args, &out)
-	return out.String(), err
+	return against(t, k, args...)
 }
 
 func TestTokenCommands(t *testing.T) {

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -31,13 +28,7 @@ func (n *notary) VerifySeals(_ context.Context, r *connect.Request[lacunav1.Veri
 
 func runVerify(t *testing.T, n *notary, args ...string) (string, error) {
 	t.Helper()
-	mux := http.NewServeMux()
-	mux.Handle(lacunav1connect.NewOperatorServiceHandler(n))
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	var out bytes.Buffer
-	err := run(t.Context(), append([]string{"verify", "--api", server.URL}, args...), &out)
-	return out.String(), err
+	return against(t, n, append([]string{"verify"}, args...)...)
 }
 
 func sealedChains(faults ...*lacunav1.SealFault) *notary {

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -35,13 +32,7 @@ func (a *adviser) AdviseWindow(_ context.Context, r *connect.Request[lacunav1.Ad
 
 func runWindow(t *testing.T, a *adviser, args ...string) (string, error) {
 	t.Helper()
-	mux := http.NewServeMux()
-	mux.Handle(lacunav1connect.NewOperatorServiceHandler(a))
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	var out bytes.Buffer
-	err := run(t.Context(), append([]string{"window", "--api", server.URL}, args...), &out)
-	return out.String(), err
+	return against(t, a, append([]string{"window"}, args...)...)
 }
 
 func weekOfAdvice() *adviser {
