@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
@@ -47,15 +44,11 @@ func (r openRuns) EachOpen(ctx context.Context, bizType string, page func([]sequ
 	}
 }
 
-// Open asks for the run itself, which is exact.
+// Open asks for the run itself.
 func (r openRuns) Open(ctx context.Context, ticket sequence.Ticket) (bool, error) {
-	described, err := r.client.DescribeWorkflow(ctx, ticket.String(), "")
-	var gone *serviceerror.NotFound
-	switch {
-	case errors.As(err, &gone):
-		return false, nil
-	case err != nil:
+	open, err := workflows.Open(ctx, r.client, ticket.String())
+	if err != nil {
 		return false, &sequence.UnavailableError{What: "look for the run of " + ticket.String() + " in Temporal", Cause: err}
 	}
-	return described.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+	return open, nil
 }

@@ -45,24 +45,12 @@ func (r runs) Check(ctx context.Context, n sequence.Number) (open bool, err erro
 
 // Open asks for the run by its workflow ID, the ticket.
 func (r runs) Open(ctx context.Context, n sequence.Number) (bool, error) {
-	return r.open(ctx, n.Ticket().String())
+	return workflows.Open(ctx, r.client, n.Ticket().String())
 }
 
 // CompensationOpen asks for a Compensation by its workflow ID.
 func (r runs) CompensationOpen(ctx context.Context, workflowID string) (bool, error) {
-	return r.open(ctx, workflowID)
-}
-
-func (r runs) open(ctx context.Context, workflowID string) (bool, error) {
-	described, err := r.client.DescribeWorkflow(ctx, workflowID, "")
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look for a run of %s: %w", workflowID, err)
-	}
-	return described.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+	return workflows.Open(ctx, r.client, workflowID)
 }
 
 // Commands reads the history of the run.
