@@ -45,7 +45,7 @@ func (i *Issuer) nextKeyed(ctx context.Context, b *buffer, r Request, begun time
 	if err != nil {
 		return nil, err
 	}
-	confirmBy := begun.Add(b.rules.Load().ConfirmTimeout)
+	confirmBy := b.rules.Load().ConfirmBy(begun)
 	handOuts := make([]handOut, 0, h.count)
 	for _, part := range h.parts() {
 		for j := range part {
@@ -128,7 +128,7 @@ func (i *Issuer) repeatOf(ctx context.Context, b *buffer, r Request) ([]Issued, 
 	now := time.Now()
 	for j, ticket := range found.Tickets {
 		n := found.Numbers[j]
-		confirmBy := now.Add(b.rules.Load().ConfirmTimeout)
+		confirmBy := b.rules.Load().ConfirmBy(now)
 		switch {
 		case n.Life == ticket.Life && n.State == sequence.Allocated:
 			confirmBy = now.Add(n.Deadline.Sub(i.clock.Load().now()))

@@ -41,7 +41,8 @@ type Issued struct {
 	SeqNo   string
 	Life    int32
 	BatchID string
-	// ConfirmBy is by this process's clock. The ledger's deadline is never earlier by its own.
+	// ConfirmBy is by this process's clock. The ledger's deadline is never earlier by its own. Zero where a number is
+	// final at its issue.
 	ConfirmBy time.Time
 }
 
@@ -79,7 +80,7 @@ func (i *Issuer) Next(ctx context.Context, r Request) ([]Issued, error) {
 	}
 	gone := ctx.Err() != nil
 	issued := make([]Issued, 0, h.count)
-	confirmBy := begun.Add(b.rules.Load().ConfirmTimeout)
+	confirmBy := b.rules.Load().ConfirmBy(begun)
 	for _, part := range h.parts() {
 		for j := range part {
 			issued = append(issued, issuedOf(&part[j], confirmBy))

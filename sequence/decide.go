@@ -18,6 +18,7 @@ const (
 	ReasonHandedBack   = "handed back without having been handed out"
 	ReasonReplayCap    = "replayed as often as its biz type allows"
 	ReasonReuseNever   = "its biz type issues no number again"
+	ReasonFinalAtIssue = "final at its issue: its biz type waits for no confirm"
 	ReasonPeriodOver   = "its period is over"
 	ReasonJump         = "passed over when the source went on above it"
 	ReasonExtended     = "its holder asked for more time"
@@ -127,10 +128,13 @@ func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		n.Life, n.Owner, n.BizKey, n.Tracked, n.Durable = c.Ticket.Life, "", c.BizKey, rules.tracksIssued() && !c.Untracked, false
 		n.IssuedTime, n.AbandonedTime, n.RetryTimes = now, time.Time{}, 0
 		putDown(n)
-		if c.CallerGone {
+		switch {
+		case c.CallerGone:
 			giveUp(rules, n, now, ReasonCallerGone)
 			trackGivenUp(rules, n, c)
-		} else {
+		case rules.FinalAtIssue():
+			hold(n, now, ReasonFinalAtIssue)
+		default:
 			n.State, n.Deadline, n.Reason = Allocated, now.Add(rules.ConfirmTimeout), ""
 		}
 		return OutcomeRecorded

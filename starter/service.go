@@ -39,7 +39,7 @@ func (s *sequenceService) Next(ctx context.Context, r *connect.Request[lacunav1.
 	numbers := make([]*lacunav1.IssuedNumber, len(issued))
 	for i, n := range issued {
 		numbers[i] = &lacunav1.IssuedNumber{
-			Ticket: n.Ticket, SeqNo: n.SeqNo, Life: n.Life, BatchId: n.BatchID, ConfirmBy: timestamppb.New(n.ConfirmBy),
+			Ticket: n.Ticket, SeqNo: n.SeqNo, Life: n.Life, BatchId: n.BatchID, ConfirmBy: timeMessage(n.ConfirmBy),
 		}
 	}
 	return connect.NewResponse(&lacunav1.NextResponse{Numbers: numbers}), nil

@@ -197,7 +197,8 @@ const (
 	Reuse_REUSE_ANY Reuse = 1
 	// Within its period; afterwards it is retired. Needs a date in the format.
 	Reuse_REUSE_SAME_PERIOD Reuse = 2
-	// Never: it is retired. Only what was never handed out comes back. Needs durable_issue.
+	// Never: it is retired. Only what was never handed out comes back. Needs durable_issue. With TRACK_NONE a number is
+	// CONFIRMED as soon as it is issued, and costs nothing after that.
 	Reuse_REUSE_NEVER Reuse = 3
 )
 

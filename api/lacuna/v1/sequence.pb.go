@@ -374,7 +374,8 @@ type IssuedNumber struct {
 	Life int32 `protobuf:"varint,3,opt,name=life,proto3" json:"life,omitempty"`
 	// The allocation or the claim from the pool that the number came from.
 	BatchId string `protobuf:"bytes,4,opt,name=batch_id,json=batchId,proto3" json:"batch_id,omitempty"`
-	// Confirm before this time, by the service's clock. Later the number counts as abandoned.
+	// Confirm before this time, by the service's clock. Later the number counts as abandoned. Absent where a number is
+	// final at its issue: under REUSE_NEVER with TRACK_NONE.
 	ConfirmBy     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=confirm_by,json=confirmBy,proto3" json:"confirm_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
