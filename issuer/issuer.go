@@ -12,9 +12,12 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/trace"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/lacuna-seq/lacuna/internal/batching"
 	"github.com/lacuna-seq/lacuna/internal/courier"
+	"github.com/lacuna-seq/lacuna/internal/telemetry"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -65,6 +68,7 @@ type Issuer struct {
 	runs    Lifecycles
 	log     *slog.Logger
 	metrics *metrics
+	tracer  trace.Tracer
 
 	lease      atomic.Pointer[lease]
 	leaseLasts time.Duration
@@ -95,9 +99,10 @@ type Issuer struct {
 type Option func(*options)
 
 type options struct {
-	log   *slog.Logger
-	meter metric.Meter
-	lease time.Duration
+	log    *slog.Logger
+	meter  metric.Meter
+	tracer trace.Tracer
+	lease  time.Duration
 }
 
 // WithLogger sends the issuer's lines to log.
@@ -106,13 +111,16 @@ func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log
 // WithMeter counts with meter; see metrics.go for the names.
 func WithMeter(meter metric.Meter) Option { return func(o *options) { o.meter = meter } }
 
+// WithTracer traces with tracer what outlives the calls.
+func WithTracer(tracer trace.Tracer) Option { return func(o *options) { o.tracer = tracer } }
+
 // WithLease makes a lease last for d, at least MinLease, instead of DefaultLease.
 func WithLease(d time.Duration) Option { return func(o *options) { o.lease = max(d, MinLease) } }
 
 // New registers a new issuer with the ledger and starts its background work; Stop ends it. The
 // error is a sequence.UnavailableError while the ledger is away.
 func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ...Option) (*Issuer, error) {
-	o := options{log: slog.Default(), meter: noop.Meter{}, lease: DefaultLease}
+	o := options{log: slog.Default(), meter: noop.Meter{}, tracer: tracenoop.Tracer{}, lease: DefaultLease}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -120,7 +128,7 @@ func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ..
 	if err != nil {
 		host = "unknown"
 	}
-	i := &Issuer{host: host, ledger: ledger, pool: pool, runs: runs, log: o.log.With("component", "issuer"), leaseLasts: o.lease, batches: newBatches()}
+	i := &Issuer{host: host, ledger: ledger, pool: pool, runs: runs, tracer: o.tracer, log: o.log.With("component", "issuer"), leaseLasts: o.lease, batches: newBatches()}
 	if err := i.readClock(ctx); err != nil {
 		return nil, err
 	}
@@ -136,8 +144,8 @@ func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ..
 	i.background, i.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	i.starts = courier.New(startOptions, i.log.With("queue", "starts"), i.deliverStart)
 	i.wakes = courier.New(wakeOptions, i.log.With("queue", "wakes"), i.deliverWake)
-	i.settle = batching.New(i.applySettles, batching.Options{})
-	i.keyed = batching.New(i.issueKeyed, batching.Options{MaxSize: keyedBatch})
+	i.settle = batching.New(i.applySettles, batching.Options{Join: telemetry.Join(o.tracer, "settle")})
+	i.keyed = batching.New(i.issueKeyed, batching.Options{MaxSize: keyedBatch, Join: telemetry.Join(o.tracer, "record under keys")})
 	i.storm = newStorm(i)
 	i.overdue = &overdue{}
 	i.tracker = newTracker(i)

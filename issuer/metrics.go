@@ -105,7 +105,9 @@ func (m *metrics) next(took time.Duration) {
 	m.nextDuration.Record(context.Background(), took.Seconds())
 }
 
-func (m *metrics) batch(size int) { m.batches.Record(context.Background(), int64(size)) }
+func (m *metrics) batch(kind string, size int) {
+	m.batches.Record(context.Background(), int64(size), metric.WithAttributes(attribute.String(telemetry.KeyKind, kind)))
+}
 
 func (m *metrics) claimed(bizType string, won, lost int) {
 	add := func(n int, result string) {

@@ -125,7 +125,7 @@ func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
 			n.Replays++
 		}
 		n.Life, n.Owner, n.BizKey, n.Tracked, n.Durable = c.Ticket.Life, "", c.BizKey, rules.tracksIssued() && !c.Untracked, false
-		n.IssuedTime, n.AbandonedTime, n.RetryTimes = now, time.Time{}, 0
+		n.IssuedTime, n.AbandonedTime, n.RetryTimes, n.Trace = now, time.Time{}, 0, c.Trace
 		putDown(n)
 		if c.CallerGone {
 			giveUp(rules, n, now, ReasonCallerGone)
@@ -137,6 +137,9 @@ func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	case !n.State.Held() && n.Life == c.Ticket.Life && n.BatchID == c.BatchID:
 		if n.BizKey == "" {
 			n.BizKey = c.BizKey
+		}
+		if n.Trace == "" {
+			n.Trace = c.Trace
 		}
 		return OutcomeAlreadyRecorded
 	case c.Waiting:
@@ -173,7 +176,7 @@ func recoverHeld(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		return giveBack(rules, n, now)
 	}
 	n.Life, n.State, n.Owner, n.BizKey, n.Tracked = n.Life+1, Allocated, "", "", false
-	n.IssuedTime, n.AbandonedTime, n.RetryTimes = now, time.Time{}, 0
+	n.IssuedTime, n.AbandonedTime, n.RetryTimes, n.Trace = now, time.Time{}, 0, ""
 	putDown(n)
 	n.Deadline, n.Reason = now.Add(rules.ConfirmTimeout+c.Lease), ReasonRecovered
 	return OutcomeRecovered

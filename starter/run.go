@@ -27,7 +27,8 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, p.Close(ctx)) }()
 
-	i, err := issuer.New(ctx, p.Ledger, p.Pool, issuer.Temporal{Client: p.Temporal, Namespace: p.Namespace}, issuer.WithLease(settings.Lease), issuer.WithLogger(p.Log), issuer.WithMeter(p.Meters.Meter("lacuna")))
+	i, err := issuer.New(ctx, p.Ledger, p.Pool, issuer.Temporal{Client: p.Temporal, Namespace: p.Namespace}, issuer.WithLease(settings.Lease), issuer.WithLogger(p.Log), issuer.WithMeter(p.Meters.Meter("lacuna")),
+		issuer.WithTracer(p.Tracers.Tracer("lacuna")))
 	if err != nil {
 		return err
 	}

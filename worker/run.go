@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/lacuna-seq/lacuna/activities"
+	"github.com/lacuna-seq/lacuna/internal/batching"
 	"github.com/lacuna-seq/lacuna/internal/config"
 	"github.com/lacuna-seq/lacuna/internal/probe"
 	"github.com/lacuna-seq/lacuna/internal/startup"
@@ -44,9 +45,11 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, prober.Close()) }()
-	a := activities.New(p.Ledger, p.Pool, prober, p.Log)
+	a := activities.New(p.Ledger, p.Pool, prober, p.Log, activities.WithJoin(func(name string) batching.Join {
+		return telemetry.Join(p.Tracers.Tracer("lacuna"), name)
+	}))
 	defer a.Close()
-	runs := runs{client: p.Temporal, namespace: p.Namespace}
+	runs := runs{client: p.Temporal, namespace: p.Namespace, tracer: p.Tracers.Tracer("lacuna")}
 	patrol := activities.NewPatrol(p.Ledger, p.Pool, runs, p.Log, settings.PatrolBatch)
 	compensation := activities.NewCompensation(p.Ledger, p.Pool, runs, prober, p.Log)
 	worker.SetStickyWorkflowCacheSize(settings.WorkflowCache)

@@ -21,6 +21,7 @@ const (
 	MetricRefused      = "lacuna_refused"
 	MetricReachable    = "lacuna_reachable"
 	MetricLeasesLost   = "lacuna_leases_lost"
+	MetricSteps        = "lacuna_steps"
 )
 
 // Attribute keys of metrics, spans and log lines. Numbers and tickets stand in spans and logs only.
@@ -36,6 +37,7 @@ const (
 	KeyTicket  = "ticket"
 	KeyTraceID = "trace_id"
 	KeySpanID  = "span_id"
+	KeySize    = "size"
 )
 
 // UnknownBizType stands for every biz type that does not exist, so that a caller who makes names

@@ -38,6 +38,7 @@ type Telemetry struct {
 	Meters   metric.MeterProvider
 	Registry *prometheus.Registry
 
+	traces   bool // they are exported
 	shutdown []func(context.Context) error
 }
 
@@ -64,7 +65,7 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 			return nil, fmt.Errorf("telemetry: the trace exporter: %w", err)
 		}
 		tracers := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
-		t.Tracers, t.shutdown = tracers, append(t.shutdown, tracers.Shutdown)
+		t.traces, t.Tracers, t.shutdown = true, tracers, append(t.shutdown, tracers.Shutdown)
 	}
 	return t, nil
 }
