@@ -20,7 +20,7 @@ func Join(tracer trace.Tracer, name string) func(context.Context, []context.Cont
 			trace.WithAttributes(attribute.Int(KeySize, len(callers))))
 		back := trace.Link{SpanContext: span.SpanContext()}
 		for _, caller := range callers {
-			if s := trace.SpanFromContext(caller); s != first && s.IsRecording() {
+			if s := trace.SpanFromContext(caller); s.IsRecording() && s.SpanContext().SpanID() != first.SpanContext().SpanID() {
 				s.AddLink(back)
 			}
 		}
