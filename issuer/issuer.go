@@ -53,8 +53,14 @@ type Lifecycles interface {
 	Start(ctx context.Context, n sequence.Number, left time.Duration) error
 	// Wake signals the run, and starts it if it is missing. ErrRunClosed where it has closed.
 	Wake(ctx context.Context, n sequence.Number, kind sequence.Kind, bizKey string) error
-	// Backlog is how long the oldest task of the runs has waited for a worker.
-	Backlog(ctx context.Context) (time.Duration, error)
+	// Backlog is how far behind the workers are.
+	Backlog(ctx context.Context) (Backlog, error)
+}
+
+// Backlog is what Temporal knows of those who work on the runs.
+type Backlog struct {
+	Age     time.Duration // how long the oldest task has waited for a worker
+	Workers int           // how many processes ask for tasks
 }
 
 // ErrRunClosed is a wake that met a closed run: nothing was taken, and nothing had to be.

@@ -116,16 +116,25 @@ func (t Temporal) Wake(ctx context.Context, n sequence.Number, kind sequence.Kin
 	return nil
 }
 
+// polled is how long ago Temporal must have seen a worker ask for tasks: it lets each question wait for a minute.
+const polled = 90 * time.Second
+
 // Backlog asks for the queue of workflow tasks: each step of a run begins with one.
-func (t Temporal) Backlog(ctx context.Context) (time.Duration, error) {
+func (t Temporal) Backlog(ctx context.Context) (Backlog, error) {
 	described, err := t.Client.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
 		Namespace: t.Namespace, TaskQueue: &taskqueuepb.TaskQueue{Name: workflows.LifecycleTaskQueue},
 		TaskQueueType: enumspb.TASK_QUEUE_TYPE_WORKFLOW, ReportStats: true,
 	})
 	if err != nil {
-		return 0, fmt.Errorf("ask for the backlog of the lifecycles: %w", err)
+		return Backlog{}, fmt.Errorf("ask for the backlog of the lifecycles: %w", err)
 	}
-	return described.GetStats().GetApproximateBacklogAge().AsDuration(), nil
+	b := Backlog{Age: described.GetStats().GetApproximateBacklogAge().AsDuration()}
+	for _, p := range described.GetPollers() {
+		if time.Since(p.GetLastAccessTime().AsTime()) < polled {
+			b.Workers++
+		}
+	}
+	return b, nil
 }
 
 func isAlreadyStarted(err error) bool {

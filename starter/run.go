@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return errors.Join(err, stop(ctx, i.Stop))
 	}
-	ops, err := p.ServeOps(ctx, settings.OpsListen, telemetry.Check{Name: "ledger", Ask: p.Ledger.Ping})
+	ops, err := p.ServeOps(ctx, settings.OpsListen, telemetry.Check{Name: "ledger", Ask: p.Ledger.Ping}, telemetry.Check{Name: "lease", Ask: i.Ready})
 	if err != nil {
 		return errors.Join(err, stop(ctx, api.shutdown, i.Stop))
 	}

@@ -53,8 +53,9 @@ func run(ctx context.Context, args []string) (err error) {
 	patrol := activities.NewPatrol(p.Ledger, p.Pool, runs, p.Log, settings.PatrolBatch)
 	compensation := activities.NewCompensation(p.Ledger, p.Pool, runs, prober, p.Log)
 	worker.SetStickyWorkflowCacheSize(settings.WorkflowCache)
-	failed := make(chan error, 2)
+	failed, identity := make(chan error, 2), newIdentity()
 	options := worker.Options{
+		Identity:                                identity,
 		MaxConcurrentLocalActivityExecutionSize: concurrency,
 		MaxConcurrentActivityExecutionSize:      concurrency,
 		WorkerStopTimeout:                       stopBudget,
@@ -78,11 +79,16 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := startAlerts(ctx, p, settings); err != nil {
 		return err
 	}
+	if err := startCensus(ctx, p.Ledger, p.Pool, p.Log, p.Meters.Meter("lacuna")); err != nil {
+		return err
+	}
 	if err := schedulePatrol(ctx, p.Temporal, settings.PatrolEvery); err != nil {
 		return err
 	}
+	polls := polling{client: p.Temporal, namespace: p.Namespace, identity: identity, within: polled}
 	ops, err := p.ServeOps(ctx, settings.OpsListen, telemetry.Check{Name: "ledger", Ask: p.Ledger.Ping},
-		telemetry.Check{Name: "pool", Ask: p.Pool.Ping}, telemetry.Check{Name: "temporal", Ask: p.PingTemporal})
+		telemetry.Check{Name: "pool", Ask: p.Pool.Ping}, telemetry.Check{Name: "temporal", Ask: p.PingTemporal},
+		telemetry.Check{Name: "lifecycles", Ask: polls.of(workflows.LifecycleTaskQueue)}, telemetry.Check{Name: "patrol", Ask: polls.of(workflows.PatrolTaskQueue)})
 	if err != nil {
 		return err
 	}

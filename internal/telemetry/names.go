@@ -22,6 +22,13 @@ const (
 	MetricReachable    = "lacuna_reachable"
 	MetricLeasesLost   = "lacuna_leases_lost"
 	MetricSteps        = "lacuna_steps"
+	MetricLeaseLeft    = "lacuna_lease_left_seconds"
+	MetricPollers      = "lacuna_pollers"
+	MetricBacklogAge   = "lacuna_backlog_age_seconds"
+	MetricNumbers      = "lacuna_numbers"
+	MetricWindowAge    = "lacuna_window_oldest_seconds"
+	MetricPool         = "lacuna_pool_numbers"
+	MetricDeadLetters  = "lacuna_dead_letters"
 )
 
 // Attribute keys of metrics, spans and log lines. Numbers and tickets stand in spans and logs only.
