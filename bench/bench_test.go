@@ -49,7 +49,7 @@ type runs struct{}
 
 func (runs) Start(context.Context, sequence.Number, time.Duration) error { return nil }
 
-func (runs) Backlog(context.Context) (time.Duration, error) { return 0, nil }
+func (runs) Backlog(context.Context) (issuer.Backlog, error) { return issuer.Backlog{Workers: 1}, nil }
 
 func (runs) Wake(context.Context, sequence.Number, sequence.Kind, string) error { return nil }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lacuna-seq/lacuna/internal/telemetry"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -78,13 +79,14 @@ func (i *Issuer) Next(ctx context.Context, r Request) ([]Issued, error) {
 	if b.rules.Load().DurableIssue || h.durable() {
 		wait = newReceipt(h.count)
 	}
-	gone := ctx.Err() != nil
+	gone, called := ctx.Err() != nil, telemetry.TraceOf(ctx)
 	issued := make([]Issued, 0, h.count)
 	confirmBy := b.rules.Load().ConfirmBy(begun)
 	for _, part := range h.parts() {
 		for j := range part {
 			issued = append(issued, issuedOf(&part[j], confirmBy))
-			queue.put(handOut{held: &part[j], bizKey: r.BizKey, callerGone: gone, untold: wait != nil, receipt: wait})
+			telemetry.LinkTo(ctx, part[j].number.Trace) // the life before
+			queue.put(handOut{held: &part[j], bizKey: r.BizKey, trace: called, callerGone: gone, untold: wait != nil, receipt: wait})
 		}
 	}
 	if gone {

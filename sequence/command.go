@@ -117,6 +117,8 @@ type Command struct {
 	Ticket Ticket
 	// BizKey: of Record and Confirm, the business object behind the number. May be empty.
 	BizKey string
+	// Trace: of Record, the W3C traceparent of the call that handed the number out; empty where it is not traced.
+	Trace string
 	// Owner and BatchID: of Record, HandBack, Recover and Claim, the issuer and what it holds the number by.
 	Owner, BatchID string
 	// Lease: of Recover, how long a lease lasts. A holder may have had its answer that much later.

@@ -126,7 +126,7 @@ func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
 			n.Replays++
 		}
 		n.Life, n.Owner, n.BizKey, n.Tracked, n.Durable = c.Ticket.Life, "", c.BizKey, rules.tracksIssued() && !c.Untracked, false
-		n.IssuedTime, n.AbandonedTime, n.RetryTimes = now, time.Time{}, 0
+		n.IssuedTime, n.AbandonedTime, n.RetryTimes, n.Trace = now, time.Time{}, 0, c.Trace
 		putDown(n)
 		switch {
 		case c.CallerGone:
@@ -141,6 +141,9 @@ func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	case !n.State.Held() && n.Life == c.Ticket.Life && n.BatchID == c.BatchID:
 		if n.BizKey == "" {
 			n.BizKey = c.BizKey
+		}
+		if n.Trace == "" {
+			n.Trace = c.Trace
 		}
 		return OutcomeAlreadyRecorded
 	case c.Waiting:
@@ -177,7 +180,7 @@ func recoverHeld(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		return giveBack(rules, n, now)
 	}
 	n.Life, n.State, n.Owner, n.BizKey, n.Tracked = n.Life+1, Allocated, "", "", false
-	n.IssuedTime, n.AbandonedTime, n.RetryTimes = now, time.Time{}, 0
+	n.IssuedTime, n.AbandonedTime, n.RetryTimes, n.Trace = now, time.Time{}, 0, ""
 	putDown(n)
 	n.Deadline, n.Reason = now.Add(rules.ConfirmTimeout+c.Lease), ReasonRecovered
 	return OutcomeRecovered

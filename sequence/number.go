@@ -32,6 +32,9 @@ type Number struct {
 	Version    int64
 	Owner      string // the issuer that holds it, in states Reserved and Replayed only
 	Reason     string
+	// Trace is the W3C traceparent of the call that handed the present life out; empty where that was not traced.
+	// While the number is free or held it is that of the life before.
+	Trace string
 }
 
 // Ticket names the number's present life. A number of life 0 has none: see NextTicket.

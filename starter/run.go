@@ -27,7 +27,8 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, p.Close(ctx)) }()
 
-	i, err := issuer.New(ctx, p.Ledger, p.Pool, issuer.Temporal{Client: p.Temporal, Namespace: p.Namespace}, issuer.WithLease(settings.Lease), issuer.WithLogger(p.Log), issuer.WithMeter(p.Meters.Meter("lacuna")))
+	i, err := issuer.New(ctx, p.Ledger, p.Pool, issuer.Temporal{Client: p.Temporal, Namespace: p.Namespace}, issuer.WithLease(settings.Lease), issuer.WithLogger(p.Log), issuer.WithMeter(p.Meters.Meter("lacuna")),
+		issuer.WithTracer(p.Tracers.Tracer("lacuna")))
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return errors.Join(err, stop(ctx, i.Stop))
 	}
-	ops, err := p.ServeOps(ctx, settings.OpsListen, telemetry.Check{Name: "ledger", Ask: p.Ledger.Ping})
+	ops, err := p.ServeOps(ctx, settings.OpsListen, telemetry.Check{Name: "ledger", Ask: p.Ledger.Ping}, telemetry.Check{Name: "lease", Ask: i.Ready})
 	if err != nil {
 		return errors.Join(err, stop(ctx, api.shutdown, i.Stop))
 	}

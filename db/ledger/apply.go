@@ -53,6 +53,7 @@ func (l *Ledger) applyBatch(ctx context.Context, commands []sequence.Command) ([
 		switch {
 		case err == nil:
 			l.delays.observe(a.delays)
+			l.observe(ctx, a.decisions)
 			return a.decisions, nil
 		case errors.Is(err, errCommitUnknown) && try <= maxUnknownCommits && ctx.Err() == nil:
 			l.log.WarnContext(ctx, "the answer to COMMIT was lost; reading what became of it", "commands", len(commands), "error", err)

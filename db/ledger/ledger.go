@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+
+	"github.com/lacuna-seq/lacuna/sequence"
 )
 
 // maxOpenConns bounds the connections of one process. Few are needed: calls are coalesced.
@@ -19,8 +21,12 @@ type Ledger struct {
 	db      *sql.DB
 	log     *slog.Logger
 	counter Counter
+	observe Observer
 	delays  delayCounts
 }
+
+// Observer is told of decisions that were committed, in the context of who asked for them. It must not wait.
+type Observer func(context.Context, []sequence.Decision)
 
 // Option changes how a Ledger is opened.
 type Option func(*options)
@@ -29,6 +35,7 @@ type options struct {
 	openDB  func(driver.Connector) *sql.DB
 	log     *slog.Logger
 	counter Counter
+	observe Observer
 }
 
 // WithOpenDB makes the connection pool by open instead of sql.OpenDB, e.g. to trace statements.
@@ -47,11 +54,16 @@ func WithCounter(counter Counter) Option {
 	return func(o *options) { o.counter = counter }
 }
 
+// WithObserver tells observe of everything that Apply and IssueKeyed have decided and committed.
+func WithObserver(observe Observer) Option {
+	return func(o *options) { o.observe = observe }
+}
+
 // Open reads the DSN (user:password@tcp(host:port)/database, as of go-sql-driver) and prepares
 // the connections; it does not connect. An error names what is wrong with the DSN, never its
 // password.
 func Open(dsn string, opts ...Option) (*Ledger, error) {
-	o := options{openDB: sql.OpenDB, log: slog.Default()}
+	o := options{openDB: sql.OpenDB, log: slog.Default(), observe: func(context.Context, []sequence.Decision) {}}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -64,7 +76,7 @@ func Open(dsn string, opts ...Option) (*Ledger, error) {
 	db.SetMaxIdleConns(maxOpenConns)
 	db.SetConnMaxLifetime(10 * time.Minute)
 	db.SetConnMaxIdleTime(maxIdleInUse)
-	return &Ledger{db: db, log: o.log.With("component", "ledger"), counter: o.counter}, nil
+	return &Ledger{db: db, log: o.log.With("component", "ledger"), counter: o.counter, observe: o.observe}, nil
 }
 
 // DB is the connection pool below, for migrations and for reads of other packages' own.

@@ -103,7 +103,11 @@ func (p *Process) Close(ctx context.Context) error {
 }
 
 func (p *Process) openLedger(ctx context.Context, dsn string) (*ledger.Ledger, error) {
-	l, err := ledger.Open(dsn, ledger.WithOpenDB(p.OpenDB), ledger.WithLogger(p.Log), ledger.WithCounter(p.Pool))
+	steps, err := p.Steps()
+	if err != nil {
+		return nil, err
+	}
+	l, err := ledger.Open(dsn, ledger.WithOpenDB(p.OpenDB), ledger.WithLogger(p.Log), ledger.WithCounter(p.Pool), ledger.WithObserver(steps))
 	if err != nil {
 		return nil, fmt.Errorf("LACUNA_MYSQL_DSN: %w", err)
 	}

@@ -8,11 +8,11 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
@@ -38,12 +38,12 @@ type Telemetry struct {
 	Meters   metric.MeterProvider
 	Registry *prometheus.Registry
 
+	traces   bool // they are exported
 	shutdown []func(context.Context) error
 }
 
-// Start assembles a process's telemetry. Metrics are always collected, for the ops server to show.
-// Traces are exported by OTLP only where the standard OTEL_EXPORTER_OTLP_ENDPOINT or
-// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set; a collector that is away delays nothing and fails nothing.
+// Start assembles a process's telemetry. Metrics are always collected, for the ops server to show. Metrics and traces
+// are exported by OTLP where a collector is set (see export.go); one that is away delays nothing and fails nothing.
 func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	log, err := newLogger(o)
 	if err != nil {
@@ -51,22 +51,46 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	}
 	t := &Telemetry{Log: log, Tracers: noop.NewTracerProvider(), Registry: prometheus.NewRegistry()}
 	t.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	about := resource.NewSchemaless(attribute.String("service.name", o.Service))
-	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(t.Registry), otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo())
-	if err != nil {
-		return nil, fmt.Errorf("telemetry: prometheus: %w", err)
+	about := resource.NewSchemaless(attribute.String("service.name", o.Service),
+		attribute.String("service.instance.id", uuid.NewString())) // what two processes count is not one series
+	if err := t.startMetrics(ctx, about); err != nil {
+		return nil, err
 	}
-	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter), sdkmetric.WithResource(about))
-	t.Meters, t.shutdown = meters, append(t.shutdown, meters.Shutdown)
-	if collectorIsSet() {
-		exporter, err := otlptracegrpc.New(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("telemetry: the trace exporter: %w", err)
-		}
-		tracers := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
-		t.Tracers, t.shutdown = tracers, append(t.shutdown, tracers.Shutdown)
+	if err := t.startTraces(ctx, about); err != nil {
+		return nil, errors.Join(err, t.Shutdown(ctx))
 	}
 	return t, nil
+}
+
+func (t *Telemetry) startMetrics(ctx context.Context, about *resource.Resource) error {
+	shown, err := otelprometheus.New(otelprometheus.WithRegisterer(t.Registry), otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo())
+	if err != nil {
+		return fmt.Errorf("telemetry: prometheus: %w", err)
+	}
+	options := []sdkmetric.Option{sdkmetric.WithReader(shown), sdkmetric.WithResource(about)}
+	sent, err := metricReader(ctx)
+	if err != nil {
+		return fmt.Errorf("telemetry: the exporter of metrics: %w", err)
+	}
+	if sent != nil {
+		options = append(options, sdkmetric.WithReader(sent))
+	}
+	meters := sdkmetric.NewMeterProvider(options...)
+	t.Meters, t.shutdown = meters, append(t.shutdown, meters.Shutdown)
+	return nil
+}
+
+func (t *Telemetry) startTraces(ctx context.Context, about *resource.Resource) error {
+	exporter, err := spanExporter(ctx)
+	if err != nil {
+		return fmt.Errorf("telemetry: the exporter of traces: %w", err)
+	}
+	if exporter == nil {
+		return nil
+	}
+	tracers := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+	t.traces, t.Tracers, t.shutdown = true, tracers, append(t.shutdown, tracers.Shutdown)
+	return nil
 }
 
 // SetGlobals makes these the providers of libraries that know only the global ones. A main calls
@@ -91,10 +115,6 @@ func (t *Telemetry) Shutdown(ctx context.Context) error {
 		errs = append(errs, f(ctx))
 	}
 	return errors.Join(errs...)
-}
-
-func collectorIsSet() bool {
-	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
 func newLogger(o Options) (*slog.Logger, error) {
