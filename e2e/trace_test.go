@@ -87,7 +87,9 @@ func TestTraces(t *testing.T) {
 			again, got = next(t, header)
 			return got == seqNo
 		}, "it is not issued again")
-		testkit.Eventually(t, func() bool { return s.row(t, "DEMO", seqNo).Trace != "" && s.row(t, "DEMO", seqNo).Trace[3:35] == second }, "the row has the old trace")
+		testkit.Eventually(t, func() bool {
+			return s.row(t, "DEMO", seqNo).Trace != "" && s.row(t, "DEMO", seqNo).Trace[3:35] == second
+		}, "the row has the old trace")
 		linked(t, second, "lacuna-starter lacuna.v1.SequenceService/Next", first)
 		confirm, header := caller(4)
 		status, answer := s.postWith(t, header, "SequenceService/Confirm", `{"ticket":"`+again+`"}`)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -48,6 +49,12 @@ type wake struct {
 	// cause is the call that settled it.
 	cause trace.SpanContext
 }
+
+// LogValue is what a line about the start says of it.
+func (s start) LogValue() slog.Value { return telemetry.AboutNumber(s.number) }
+
+// LogValue is what a line about the wake says of it.
+func (w wake) LogValue() slog.Value { return telemetry.AboutNumber(w.number) }
 
 func (i *Issuer) deliverStart(ctx context.Context, s start) error {
 	ctx, cancel := context.WithTimeout(ctx, temporalTimeout)

@@ -157,7 +157,7 @@ func (i *Issuer) settled(ctx context.Context, c sequence.Command, d sequence.Dec
 			i.wakes.Send(w)
 		}
 	case sequence.OutcomeConflict:
-		i.log.ErrorContext(ctx, "two holders met at one number", "asked", c.Ticket.String(), "asked_biz_key", c.BizKey,
+		i.log.ErrorContext(ctx, "two holders met at one number", "ticket", c.Ticket.String(), "asked", c.Ticket.String(), "asked_biz_key", c.BizKey,
 			"current", d.Number.Ticket().String(), "current_biz_key", d.Number.BizKey, "state", d.Number.State.String())
 	default:
 	}

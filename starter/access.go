@@ -62,7 +62,9 @@ func (g *gate) identify(next http.Handler) http.Handler {
 		}
 		if err != nil {
 			g.count(r.Context(), why)
-			_ = errorWriter.Write(w, r, apiError(err)) // the caller may have gone
+			answer := apiError(err)
+			logFault(r.Context(), g.log, answer, "procedure", r.URL.Path)
+			_ = errorWriter.Write(w, r, answer) // the caller may have gone
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), holderKey{}, h)))

@@ -15,11 +15,12 @@ import (
 	"github.com/lacuna-seq/lacuna/api"
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/internal/access"
+	"github.com/lacuna-seq/lacuna/internal/telemetry"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
-// apiError is the one table from errors to the API's codes and details. What went wrong inside is
-// logged and not told.
+// apiError is the one table from errors to the API's codes and details. What went wrong inside is not told, but kept
+// for the log: see logFaults.
 func apiError(err error) *connect.Error {
 	var (
 		invalid     *sequence.InvalidError
@@ -61,15 +62,13 @@ func apiError(err error) *connect.Error {
 	case errors.As(err, &denied):
 		return connect.NewError(connect.CodePermissionDenied, err)
 	case errors.As(err, &unavailable):
-		slog.Warn("unavailable", "error", err)
-		return connect.NewError(connect.CodeUnavailable, errors.New(unavailable.What))
+		return connect.NewError(connect.CodeUnavailable, &insideError{told: unavailable.What, level: slog.LevelWarn, cause: err})
 	case errors.Is(err, context.Canceled):
 		return connect.NewError(connect.CodeCanceled, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return connect.NewError(connect.CodeDeadlineExceeded, err)
 	}
-	slog.Error("a call failed inside", "error", err)
-	return connect.NewError(connect.CodeInternal, errors.New("internal error; the server's log says more"))
+	return connect.NewError(connect.CodeInternal, &insideError{told: "internal error; the server's log says more", level: slog.LevelError, cause: err})
 }
 
 // info is a reason with its metadata: keys and values in turn.
@@ -107,8 +106,9 @@ func withDetail(code connect.Code, err error, detail proto.Message) *connect.Err
 }
 
 // settleError is the same answer inside the response of Settle.
-func settleError(err error) *lacunav1.SettleError {
+func settleError(ctx context.Context, err error, ticket string) *lacunav1.SettleError {
 	e := apiError(err)
+	logFault(ctx, slog.Default(), e, telemetry.KeyTicket, ticket)
 	out := &lacunav1.SettleError{Code: e.Code().String(), Message: e.Message()}
 	var refused *sequence.RefusedError
 	var busy *sequence.BusyError

@@ -33,7 +33,7 @@ func listen(ctx context.Context, t *telemetry.Telemetry, g *gate, cert *certific
 		return nil, err
 	}
 	options := connect.WithHandlerOptions(
-		connect.WithInterceptors(observe, g),
+		connect.WithInterceptors(observe, logFaults(t.Log), g),
 		connect.WithCodec(strictJSON{}),
 		connect.WithCompression("gzip", nil, nil), // requests are small, and an inflated one would pass the bound
 	)

@@ -122,7 +122,7 @@ func (s *sequenceService) Settle(ctx context.Context, r *connect.Request[lacunav
 	for i, c := range asked {
 		command, err := commandOf(c)
 		if err != nil {
-			answers[i] = &lacunav1.SettleResult{Error: settleError(err)}
+			answers[i] = &lacunav1.SettleResult{Error: settleError(ctx, err, c.GetTicket())}
 			continue
 		}
 		command.Actor = callerName(ctx)
@@ -136,7 +136,7 @@ func (s *sequenceService) Settle(ctx context.Context, r *connect.Request[lacunav
 		for i, result := range results {
 			answers[places[i]] = &lacunav1.SettleResult{Outcome: outcomeMessage(result.Outcome)}
 			if result.Err != nil {
-				answers[places[i]] = &lacunav1.SettleResult{Error: settleError(result.Err)}
+				answers[places[i]] = &lacunav1.SettleResult{Error: settleError(ctx, result.Err, commands[i].Ticket.String())}
 			}
 		}
 	}

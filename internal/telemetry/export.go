@@ -43,7 +43,7 @@ func overHTTP(signal string) (bool, error) {
 	case "http/protobuf":
 		return true, nil
 	default:
-		return false, fmt.Errorf("telemetry: OTEL_EXPORTER_OTLP_PROTOCOL or %s: %q is neither grpc nor http/protobuf", own, protocol)
+		return false, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL or %s: %q is neither grpc nor http/protobuf", own, protocol)
 	}
 }
 

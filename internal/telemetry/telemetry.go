@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,45 +50,35 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	}
 	t := &Telemetry{Log: log, Tracers: noop.NewTracerProvider(), Registry: prometheus.NewRegistry()}
 	t.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	metrics, metricsErr := metricReader(ctx)
+	spans, spansErr := spanExporter(ctx)
+	if err := errors.Join(metricsErr, spansErr); err != nil {
+		return nil, fmt.Errorf("telemetry: export by OTLP: %w", err)
+	}
 	about := resource.NewSchemaless(attribute.String("service.name", o.Service),
 		attribute.String("service.instance.id", uuid.NewString())) // what two processes count is not one series
-	if err := t.startMetrics(ctx, about); err != nil {
+	if err := t.startMetrics(metrics, about); err != nil {
 		return nil, err
 	}
-	if err := t.startTraces(ctx, about); err != nil {
-		return nil, errors.Join(err, t.Shutdown(ctx))
+	if spans != nil {
+		tracers := sdktrace.NewTracerProvider(sdktrace.WithBatcher(spans), sdktrace.WithResource(about))
+		t.traces, t.Tracers, t.shutdown = true, tracers, append(t.shutdown, tracers.Shutdown)
 	}
 	return t, nil
 }
 
-func (t *Telemetry) startMetrics(ctx context.Context, about *resource.Resource) error {
+// startMetrics shows metrics to the ops server, and sends them to the reader too, if it is not nil.
+func (t *Telemetry) startMetrics(sent sdkmetric.Reader, about *resource.Resource) error {
 	shown, err := otelprometheus.New(otelprometheus.WithRegisterer(t.Registry), otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo())
 	if err != nil {
 		return fmt.Errorf("telemetry: prometheus: %w", err)
 	}
 	options := []sdkmetric.Option{sdkmetric.WithReader(shown), sdkmetric.WithResource(about)}
-	sent, err := metricReader(ctx)
-	if err != nil {
-		return fmt.Errorf("telemetry: the exporter of metrics: %w", err)
-	}
 	if sent != nil {
 		options = append(options, sdkmetric.WithReader(sent))
 	}
 	meters := sdkmetric.NewMeterProvider(options...)
 	t.Meters, t.shutdown = meters, append(t.shutdown, meters.Shutdown)
-	return nil
-}
-
-func (t *Telemetry) startTraces(ctx context.Context, about *resource.Resource) error {
-	exporter, err := spanExporter(ctx)
-	if err != nil {
-		return fmt.Errorf("telemetry: the exporter of traces: %w", err)
-	}
-	if exporter == nil {
-		return nil
-	}
-	tracers := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
-	t.traces, t.Tracers, t.shutdown = true, tracers, append(t.shutdown, tracers.Shutdown)
 	return nil
 }
 
@@ -115,37 +104,4 @@ func (t *Telemetry) Shutdown(ctx context.Context) error {
 		errs = append(errs, f(ctx))
 	}
 	return errors.Join(errs...)
-}
-
-func newLogger(o Options) (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(o.LogLevel)); err != nil {
-		return nil, fmt.Errorf("telemetry: the log level: %w", err)
-	}
-	if o.LogTo == nil {
-		o.LogTo = os.Stderr
-	}
-	var handler slog.Handler = slog.NewTextHandler(o.LogTo, &slog.HandlerOptions{Level: level})
-	if o.LogFormat == "json" {
-		handler = slog.NewJSONHandler(o.LogTo, &slog.HandlerOptions{Level: level})
-	}
-	return slog.New(traceHandler{handler}), nil
-}
-
-// traceHandler adds the trace of the context to every line.
-type traceHandler struct{ slog.Handler }
-
-func (h traceHandler) Handle(ctx context.Context, r slog.Record) error {
-	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
-		r.AddAttrs(slog.String(KeyTraceID, span.TraceID().String()), slog.String(KeySpanID, span.SpanID().String()))
-	}
-	return h.Handler.Handle(ctx, r)
-}
-
-func (h traceHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return traceHandler{h.Handler.WithAttrs(attrs)}
-}
-
-func (h traceHandler) WithGroup(name string) slog.Handler {
-	return traceHandler{h.Handler.WithGroup(name)}
 }
