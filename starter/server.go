@@ -35,6 +35,7 @@ func listen(ctx context.Context, t *telemetry.Telemetry, g *gate, cert *certific
 	serve := func(path string, h http.Handler) { mux.Handle(path, g.identify(wire.Bound(h))) }
 	serve(lacunav1connect.NewSequenceServiceHandler(service, options))
 	serve(lacunav1connect.NewOperatorServiceHandler(operator, options))
+	mux.HandleFunc("GET /openapi.yaml", openAPI)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {

@@ -76,7 +76,8 @@ func (m *memory) take(of *numbering, asked wire.Asked) ([]*record, error) {
 		fresh = last + 1
 	}
 	free := m.free(of, period)
-	if left := of.rules.Format.Max() - fresh + 1; int64(len(free))+left < int64(asked.Count) && !(asked.AllowPartial && int64(len(free))+left > 0) {
+	there := int64(len(free)) + of.rules.Format.Max() - fresh + 1
+	if there == 0 || there < int64(asked.Count) && !asked.AllowPartial {
 		return nil, fmt.Errorf("next of %s: %w", of.rules.Name, sequence.ErrFull)
 	}
 	m.batches++

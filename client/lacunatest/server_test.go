@@ -99,9 +99,13 @@ func TestTrouble(t *testing.T) {
 	t.Run("what fails was not done, and is tried again", func(t *testing.T) {
 		s, c := setup(t)
 		s.Fail(2, &sequence.BusyError{What: "the queue is full", RetryAfter: time.Millisecond})
+		s.Fail(1, sequence.ErrUnavailable)
 		n, err := c.Next(t.Context(), "ORDER")
 		require.NoError(t, err)
 		require.Equal(t, "A-000001", n.SeqNo)
+		s.Fail(1, sequence.ErrFull)
+		_, err = c.Next(t.Context(), "ORDER")
+		require.ErrorIs(t, err, sequence.ErrFull)
 	})
 	t.Run("a lost answer costs a number, unless the call has a key", func(t *testing.T) {
 		s, c := setup(t)

@@ -2,7 +2,9 @@ package lacunatest
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -37,8 +39,21 @@ func (s *Server) Fail(calls int, err error) {
 	s.trouble.mu.Lock()
 	defer s.trouble.mu.Unlock()
 	for range calls {
-		s.trouble.fails = append(s.trouble.fails, err)
+		s.trouble.fails = append(s.trouble.fails, spoken(err))
 	}
+}
+
+// spoken gives the bare errors of package sequence the words that the service would find for them.
+func spoken(err error) error {
+	var busy *sequence.BusyError
+	var away *sequence.UnavailableError
+	switch {
+	case errors.Is(err, sequence.ErrBusy) && !errors.As(err, &busy):
+		return &sequence.BusyError{What: err.Error(), RetryAfter: time.Millisecond}
+	case errors.Is(err, sequence.ErrUnavailable) && !errors.As(err, &away):
+		return &sequence.UnavailableError{What: err.Error()}
+	}
+	return err
 }
 
 // LoseAnswers does what the next calls ask, and answers them UNAVAILABLE all the same: the answer was lost on its way.

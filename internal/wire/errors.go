@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"strconv"
 	"time"
 
@@ -16,6 +17,9 @@ import (
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
+
+// unavailablePause is when to repeat a call that is UNAVAILABLE.
+const unavailablePause = time.Second
 
 // Error is the one table from errors to the API's codes and details. What went wrong inside is
 // logged and not told.
@@ -51,10 +55,10 @@ func Error(err error) *connect.Error {
 		return withDetail(connect.CodeFailedPrecondition, err, info(api.ReasonKeySpent,
 			"ticket", spent.Ticket.String(), "currentTicket", spent.Current.String(), "state", spent.State.String()))
 	case errors.As(err, &busy):
-		return withDetail(connect.CodeResourceExhausted, err, &errdetails.RetryInfo{RetryDelay: durationpb.New(busy.RetryAfter)})
+		return after(busy.RetryAfter, withDetail(connect.CodeResourceExhausted, err, &errdetails.RetryInfo{RetryDelay: durationpb.New(busy.RetryAfter)}))
 	case errors.As(err, &unavailable):
 		slog.Warn("unavailable", "error", err)
-		return connect.NewError(connect.CodeUnavailable, errors.New(unavailable.What))
+		return after(unavailablePause, connect.NewError(connect.CodeUnavailable, errors.New(unavailable.What)))
 	case errors.Is(err, context.Canceled):
 		return connect.NewError(connect.CodeCanceled, err)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -62,6 +66,12 @@ func Error(err error) *connect.Error {
 	}
 	slog.Error("a call failed inside", "error", err)
 	return connect.NewError(connect.CodeInternal, errors.New("internal error; the server's log says more"))
+}
+
+// after says in whole seconds when to repeat a call, for those who read no details.
+func after(pause time.Duration, e *connect.Error) *connect.Error {
+	e.Meta().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(pause.Seconds())))))
+	return e
 }
 
 // info is a reason with its metadata: keys and values in turn.
@@ -110,7 +120,7 @@ func settleError(err error) *lacunav1.SettleError {
 	case errors.As(err, &busy):
 		out.RetryDelay = durationpb.New(busy.RetryAfter)
 	case e.Code() == connect.CodeUnavailable:
-		out.RetryDelay = durationpb.New(time.Second)
+		out.RetryDelay = durationpb.New(unavailablePause)
 	}
 	return out
 }
