@@ -7,6 +7,7 @@ import (
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/db/ledger"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -35,6 +36,6 @@ func (s *operatorService) ListConflicts(ctx context.Context, r *connect.Request[
 func conflictMessage(c ledger.Conflict) *lacunav1.Conflict {
 	return &lacunav1.Conflict{
 		Ticket: c.Asked.String(), BizKey: c.AskedBizKey, CurrentTicket: c.Current.String(), CurrentBizKey: c.CurrentBizKey,
-		CurrentState: stateMessage(c.State), CurrentIssuedTime: timeMessage(c.IssuedTime), DetectedTime: timeMessage(c.DetectedTime),
+		CurrentState: wire.State(c.State), CurrentIssuedTime: wire.Time(c.IssuedTime), DetectedTime: wire.Time(c.DetectedTime),
 	}
 }

@@ -8,17 +8,9 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/lacuna-seq/lacuna/internal/telemetry"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
-
-// insideError is what a caller is told of something that went wrong inside, and the cause, which is for the log.
-type insideError struct {
-	told  string
-	level slog.Level
-	cause error
-}
-
-func (e *insideError) Error() string { return e.told }
 
 // logFaults logs what callers are not told, with the number that the call is about and the call's trace.
 func logFaults(log *slog.Logger) connect.UnaryInterceptorFunc {
@@ -35,9 +27,9 @@ func logFaults(log *slog.Logger) connect.UnaryInterceptorFunc {
 
 // logFault logs an error of apiError where it hides its cause.
 func logFault(ctx context.Context, log *slog.Logger, err error, about ...any) {
-	var inside *insideError
+	var inside *wire.InsideError
 	if errors.As(err, &inside) {
-		log.Log(ctx, inside.level, inside.told, append(about, "error", inside.cause)...)
+		log.Log(ctx, inside.Level, inside.Told, append(about, "error", inside.Cause)...)
 	}
 }
 

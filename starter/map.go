@@ -10,6 +10,7 @@ import (
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/db/ledger"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -49,7 +50,7 @@ func mapFilterOf(m *lacunav1.MapNumbersRequest) (ledger.MapFilter, error) {
 
 func mapMessage(m ledger.NumberMap) *lacunav1.MapNumbersResponse {
 	answer := &lacunav1.MapNumbersResponse{
-		Time: timeMessage(m.Time), Period: m.Period, Periods: m.Periods, First: m.First, Cursor: m.Cursor, Last: m.Last,
+		Time: wire.Time(m.Time), Period: m.Period, Periods: m.Periods, First: m.First, Cursor: m.Cursor, Last: m.Last,
 		From: m.From, To: m.To, Width: m.Width,
 	}
 	for _, c := range m.Cells {
@@ -70,7 +71,7 @@ func cellMessage(c ledger.MapCell) *lacunav1.MapCell {
 		Unknown: c.UnknownStatus, Skipped: c.Skipped, Unaccounted: c.Unaccounted, Unallocated: c.Unallocated,
 	}
 	if n := c.Number; n != nil {
-		m.Number = &lacunav1.MapNumber{SeqNo: n.SeqNo, State: stateMessage(n.State), Life: n.Life, BizKey: n.BizKey, Archived: c.Archived}
+		m.Number = &lacunav1.MapNumber{SeqNo: n.SeqNo, State: wire.State(n.State), Life: n.Life, BizKey: n.BizKey, Archived: c.Archived}
 	}
 	return m
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/lacuna-seq/lacuna/internal/runlink"
 	"github.com/lacuna-seq/lacuna/internal/startup"
 	"github.com/lacuna-seq/lacuna/internal/telemetry"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 	"github.com/lacuna-seq/lacuna/issuer"
 )
 
@@ -33,7 +34,12 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	links := runlink.Maker{UI: settings.TemporalUIURL, Namespace: p.Namespace}
-	service := &sequenceService{issuer: i, ledger: p.Ledger, runs: links}
+	service := &wire.Service{
+		Issuing: &issuing{issuer: i, ledger: p.Ledger, runs: links},
+		Fault: func(ctx context.Context, err error, ticket string) {
+			logFault(ctx, p.Log, err, telemetry.KeyTicket, ticket)
+		},
+	}
 	gate, keep, err := openGate(ctx, p, settings)
 	if err != nil {
 		return errors.Join(err, stop(ctx, i.Stop))

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"time"
@@ -14,11 +12,8 @@ import (
 
 	"github.com/lacuna-seq/lacuna/api/lacuna/v1/lacunav1connect"
 	"github.com/lacuna-seq/lacuna/internal/telemetry"
-	"github.com/lacuna-seq/lacuna/sequence"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 )
-
-// maxBody is the largest request, in bytes.
-const maxBody = 1 << 20
 
 // server is the API over HTTP/1.1 and HTTP/2, with or without TLS: Connect, gRPC, gRPC-Web and plain JSON.
 type server struct {
@@ -27,20 +22,20 @@ type server struct {
 	failed   chan error
 }
 
-func listen(ctx context.Context, t *telemetry.Telemetry, g *gate, cert *certificate, address string, service *sequenceService, operator *operatorService) (*server, error) {
+func listen(ctx context.Context, t *telemetry.Telemetry, g *gate, cert *certificate, address string, service *wire.Service, operator *operatorService) (*server, error) {
 	observe, err := t.Connect()
 	if err != nil {
 		return nil, err
 	}
 	options := connect.WithHandlerOptions(
 		connect.WithInterceptors(observe, logFaults(t.Log), g),
-		connect.WithCodec(strictJSON{}),
-		connect.WithCompression("gzip", nil, nil), // requests are small, and an inflated one would pass the bound
+		wire.Options(),
 	)
 	mux := http.NewServeMux()
-	serve := func(path string, h http.Handler) { mux.Handle(path, g.identify(boundBody(h))) }
+	serve := func(path string, h http.Handler) { mux.Handle(path, g.identify(wire.Bound(h))) }
 	serve(lacunav1connect.NewSequenceServiceHandler(service, options))
 	serve(lacunav1connect.NewOperatorServiceHandler(operator, options))
+	mux.HandleFunc("GET /openapi.yaml", openAPI)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -77,22 +72,3 @@ func (s *server) address() string { return s.listener.Addr().String() }
 
 // shutdown takes no more calls and waits for those in flight.
 func (s *server) shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
-
-// boundBody answers a request above the bound with INVALID_ARGUMENT. Connect's own bound answers
-// RESOURCE_EXHAUSTED, which here always means "repeat later".
-func boundBody(next http.Handler) http.Handler {
-	errorWriter := connect.NewErrorWriter()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-		if err == nil && len(body) <= maxBody {
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			next.ServeHTTP(w, r)
-			return
-		}
-		fault := sequence.Invalidf("body", "is larger than %d bytes", maxBody)
-		if err != nil {
-			fault = sequence.Invalidf("body", "could not be read to its end")
-		}
-		_ = errorWriter.Write(w, r, apiError(fault)) // the caller may have gone
-	})
-}

@@ -9,6 +9,7 @@ import (
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/db/ledger"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -59,7 +60,7 @@ func windowsOf(asked []*durationpb.Duration) ([]time.Duration, error) {
 
 func adviceMessage(b sequence.BizType, seen *sequence.Delays, advice sequence.WindowAdvice) *lacunav1.AdviseWindowResponse {
 	m := &lacunav1.AdviseWindowResponse{
-		Since: timeMessage(seen.Since), Until: timeMessage(seen.Until),
+		Since: wire.Time(seen.Since), Until: wire.Time(seen.Until),
 		ConfirmTimeout: durationpb.New(b.ConfirmTimeout), SafetyWindow: durationpb.New(b.SafetyWindow),
 		Confirms: summaryMessage(&seen.Confirmed), LateConfirms: summaryMessage(&seen.Late), Abandonments: summaryMessage(&seen.Abandoned),
 		NoneAfter: durationOrNone(advice.NoneAfter), OnePerMillion: durationOrNone(advice.OnePerMillion), Remarks: advice.Remarks,
