@@ -20,14 +20,16 @@ import (
 // maxBody is the largest request, in bytes.
 const maxBody = 1 << 20
 
-// server is the API over HTTP/1.1 and HTTP/2, with or without TLS: Connect, gRPC, gRPC-Web and plain JSON.
+// server is the API over HTTP/1.1 and HTTP/2, with or without TLS: Connect, gRPC, gRPC-Web and plain JSON; and the
+// console.
 type server struct {
 	http     *http.Server
 	listener net.Listener
 	failed   chan error
 }
 
-func listen(ctx context.Context, t *telemetry.Telemetry, g *gate, cert *certificate, address string, service *sequenceService, operator *operatorService) (*server, error) {
+// services are the handlers of the API, before anybody asks who calls.
+func services(t *telemetry.Telemetry, g *gate, service *sequenceService, operator *operatorService) (http.Handler, error) {
 	observe, err := t.Connect()
 	if err != nil {
 		return nil, err
@@ -38,9 +40,18 @@ func listen(ctx context.Context, t *telemetry.Telemetry, g *gate, cert *certific
 		connect.WithCompression("gzip", nil, nil), // requests are small, and an inflated one would pass the bound
 	)
 	mux := http.NewServeMux()
-	serve := func(path string, h http.Handler) { mux.Handle(path, g.identify(boundBody(h))) }
-	serve(lacunav1connect.NewSequenceServiceHandler(service, options))
-	serve(lacunav1connect.NewOperatorServiceHandler(operator, options))
+	mux.Handle(lacunav1connect.NewSequenceServiceHandler(service, options))
+	mux.Handle(lacunav1connect.NewOperatorServiceHandler(operator, options))
+	return mux, nil
+}
+
+// listen serves the API, which is called from outside with a token, and pages at every other address.
+func listen(ctx context.Context, g *gate, cert *certificate, address string, api, pages http.Handler) (*server, error) {
+	mux := http.NewServeMux()
+	for _, name := range []string{lacunav1connect.SequenceServiceName, lacunav1connect.OperatorServiceName} {
+		mux.Handle("/"+name+"/", g.identify(boundBody(api)))
+	}
+	mux.Handle("/", pages)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
