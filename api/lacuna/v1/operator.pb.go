@@ -4785,6 +4785,467 @@ func (x *GetStatusResponse) GetAway() string {
 	return ""
 }
 
+type MapNumbersRequest struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// Empty for the one of a biz type that has none, or for the latest in which values were allocated.
+	Period string `protobuf:"bytes,2,opt,name=period,proto3" json:"period,omitempty"`
+	// The first and the last value. All that were allocated.
+	From *int64 `protobuf:"varint,3,opt,name=from,proto3,oneof" json:"from,omitempty"`
+	To   *int64 `protobuf:"varint,4,opt,name=to,proto3,oneof" json:"to,omitempty"`
+	// At most so many, 1 to 1,000. 100.
+	Cells int32 `protobuf:"varint,5,opt,name=cells,proto3" json:"cells,omitempty"`
+	// Of the answer before; empty for the first part. What is asked for besides, but for the biz type, is that of
+	// the first call.
+	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MapNumbersRequest) Reset() {
+	*x = MapNumbersRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MapNumbersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MapNumbersRequest) ProtoMessage() {}
+
+func (x *MapNumbersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MapNumbersRequest.ProtoReflect.Descriptor instead.
+func (*MapNumbersRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *MapNumbersRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *MapNumbersRequest) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *MapNumbersRequest) GetFrom() int64 {
+	if x != nil && x.From != nil {
+		return *x.From
+	}
+	return 0
+}
+
+func (x *MapNumbersRequest) GetTo() int64 {
+	if x != nil && x.To != nil {
+		return *x.To
+	}
+	return 0
+}
+
+func (x *MapNumbersRequest) GetCells() int32 {
+	if x != nil {
+		return x.Cells
+	}
+	return 0
+}
+
+func (x *MapNumbersRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type MapNumbersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's time at the moment that the answer shows.
+	Time   *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	Period string                 `protobuf:"bytes,2,opt,name=period,proto3" json:"period,omitempty"`
+	// Those in which values were allocated, the latest first, at most 400.
+	Periods []string `protobuf:"bytes,3,rep,name=periods,proto3" json:"periods,omitempty"`
+	// The first value of the period, the highest that was allocated, and the highest that the format has.
+	First  int64 `protobuf:"varint,4,opt,name=first,proto3" json:"first,omitempty"`
+	Cursor int64 `protobuf:"varint,5,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	Last   int64 `protobuf:"varint,6,opt,name=last,proto3" json:"last,omitempty"`
+	// What was asked for, made wider to whole cells and cut where the period begins and the format ends.
+	From int64 `protobuf:"varint,7,opt,name=from,proto3" json:"from,omitempty"`
+	To   int64 `protobuf:"varint,8,opt,name=to,proto3" json:"to,omitempty"`
+	// How many values a cell has: a power of ten, counted from the first value of the period, so that a cell is the
+	// same whatever range it is seen in. The last one of a format may have fewer.
+	Width int64 `protobuf:"varint,9,opt,name=width,proto3" json:"width,omitempty"`
+	// In the order of their values.
+	Cells []*MapCell `protobuf:"bytes,10,rep,name=cells,proto3" json:"cells,omitempty"`
+	// Empty where this part is the last. A cell in which a part ends is in both, each with its values.
+	NextPageToken string `protobuf:"bytes,11,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MapNumbersResponse) Reset() {
+	*x = MapNumbersResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MapNumbersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MapNumbersResponse) ProtoMessage() {}
+
+func (x *MapNumbersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MapNumbersResponse.ProtoReflect.Descriptor instead.
+func (*MapNumbersResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *MapNumbersResponse) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *MapNumbersResponse) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *MapNumbersResponse) GetPeriods() []string {
+	if x != nil {
+		return x.Periods
+	}
+	return nil
+}
+
+func (x *MapNumbersResponse) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetCursor() int64 {
+	if x != nil {
+		return x.Cursor
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetFrom() int64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetTo() int64 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetWidth() int64 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetCells() []*MapCell {
+	if x != nil {
+		return x.Cells
+	}
+	return nil
+}
+
+func (x *MapNumbersResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// MapCell is where the values from first to last are. Each is in exactly one of the classes.
+type MapCell struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	First int64                  `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
+	Last  int64                  `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
+	// Those that have a row, by their states.
+	Reserved   int64 `protobuf:"varint,3,opt,name=reserved,proto3" json:"reserved,omitempty"`
+	Allocated  int64 `protobuf:"varint,4,opt,name=allocated,proto3" json:"allocated,omitempty"`
+	Confirmed  int64 `protobuf:"varint,5,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
+	Abandoned  int64 `protobuf:"varint,6,opt,name=abandoned,proto3" json:"abandoned,omitempty"`
+	Replayable int64 `protobuf:"varint,7,opt,name=replayable,proto3" json:"replayable,omitempty"`
+	Replayed   int64 `protobuf:"varint,8,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	Dead       int64 `protobuf:"varint,9,opt,name=dead,proto3" json:"dead,omitempty"`
+	Retired    int64 `protobuf:"varint,10,opt,name=retired,proto3" json:"retired,omitempty"`
+	// In a state that there is not; declared as skipped, without a row; neither of them; above the cursor.
+	Unknown     int64 `protobuf:"varint,11,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	Skipped     int64 `protobuf:"varint,12,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	Unaccounted int64 `protobuf:"varint,13,opt,name=unaccounted,proto3" json:"unaccounted,omitempty"`
+	Unallocated int64 `protobuf:"varint,14,opt,name=unallocated,proto3" json:"unallocated,omitempty"`
+	// The number itself, where the width is 1 and it has a row.
+	Number        *MapNumber `protobuf:"bytes,15,opt,name=number,proto3" json:"number,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MapCell) Reset() {
+	*x = MapCell{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MapCell) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MapCell) ProtoMessage() {}
+
+func (x *MapCell) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MapCell.ProtoReflect.Descriptor instead.
+func (*MapCell) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *MapCell) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *MapCell) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *MapCell) GetReserved() int64 {
+	if x != nil {
+		return x.Reserved
+	}
+	return 0
+}
+
+func (x *MapCell) GetAllocated() int64 {
+	if x != nil {
+		return x.Allocated
+	}
+	return 0
+}
+
+func (x *MapCell) GetConfirmed() int64 {
+	if x != nil {
+		return x.Confirmed
+	}
+	return 0
+}
+
+func (x *MapCell) GetAbandoned() int64 {
+	if x != nil {
+		return x.Abandoned
+	}
+	return 0
+}
+
+func (x *MapCell) GetReplayable() int64 {
+	if x != nil {
+		return x.Replayable
+	}
+	return 0
+}
+
+func (x *MapCell) GetReplayed() int64 {
+	if x != nil {
+		return x.Replayed
+	}
+	return 0
+}
+
+func (x *MapCell) GetDead() int64 {
+	if x != nil {
+		return x.Dead
+	}
+	return 0
+}
+
+func (x *MapCell) GetRetired() int64 {
+	if x != nil {
+		return x.Retired
+	}
+	return 0
+}
+
+func (x *MapCell) GetUnknown() int64 {
+	if x != nil {
+		return x.Unknown
+	}
+	return 0
+}
+
+func (x *MapCell) GetSkipped() int64 {
+	if x != nil {
+		return x.Skipped
+	}
+	return 0
+}
+
+func (x *MapCell) GetUnaccounted() int64 {
+	if x != nil {
+		return x.Unaccounted
+	}
+	return 0
+}
+
+func (x *MapCell) GetUnallocated() int64 {
+	if x != nil {
+		return x.Unallocated
+	}
+	return 0
+}
+
+func (x *MapCell) GetNumber() *MapNumber {
+	if x != nil {
+		return x.Number
+	}
+	return nil
+}
+
+// MapNumber is a number in a cell of its own.
+type MapNumber struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	SeqNo string                 `protobuf:"bytes,1,opt,name=seq_no,json=seqNo,proto3" json:"seq_no,omitempty"`
+	State State                  `protobuf:"varint,2,opt,name=state,proto3,enum=lacuna.v1.State" json:"state,omitempty"`
+	// How often it has been issued; 0 where it never was.
+	Life int32 `protobuf:"varint,3,opt,name=life,proto3" json:"life,omitempty"`
+	// Whom its present life is, or was, for.
+	BizKey string `protobuf:"bytes,4,opt,name=biz_key,json=bizKey,proto3" json:"biz_key,omitempty"`
+	// Whether it has been moved to the archive.
+	Archived      bool `protobuf:"varint,5,opt,name=archived,proto3" json:"archived,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MapNumber) Reset() {
+	*x = MapNumber{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MapNumber) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MapNumber) ProtoMessage() {}
+
+func (x *MapNumber) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MapNumber.ProtoReflect.Descriptor instead.
+func (*MapNumber) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *MapNumber) GetSeqNo() string {
+	if x != nil {
+		return x.SeqNo
+	}
+	return ""
+}
+
+func (x *MapNumber) GetState() State {
+	if x != nil {
+		return x.State
+	}
+	return State_STATE_RESERVED
+}
+
+func (x *MapNumber) GetLife() int32 {
+	if x != nil {
+		return x.Life
+	}
+	return 0
+}
+
+func (x *MapNumber) GetBizKey() string {
+	if x != nil {
+		return x.BizKey
+	}
+	return ""
+}
+
+func (x *MapNumber) GetArchived() bool {
+	if x != nil {
+		return x.Archived
+	}
+	return false
+}
+
 var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
@@ -5149,7 +5610,55 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x128\n" +
 	"\n" +
 	"patrol_age\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\tpatrolAge\x12\x12\n" +
-	"\x04away\x18\a \x01(\tR\x04away*T\n" +
+	"\x04away\x18\a \x01(\tR\x04away\"\xb9\x01\n" +
+	"\x11MapNumbersRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x16\n" +
+	"\x06period\x18\x02 \x01(\tR\x06period\x12\x17\n" +
+	"\x04from\x18\x03 \x01(\x03H\x00R\x04from\x88\x01\x01\x12\x13\n" +
+	"\x02to\x18\x04 \x01(\x03H\x01R\x02to\x88\x01\x01\x12\x14\n" +
+	"\x05cells\x18\x05 \x01(\x05R\x05cells\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x06 \x01(\tR\tpageTokenB\a\n" +
+	"\x05_fromB\x05\n" +
+	"\x03_to\"\xc4\x02\n" +
+	"\x12MapNumbersResponse\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
+	"\x06period\x18\x02 \x01(\tR\x06period\x12\x18\n" +
+	"\aperiods\x18\x03 \x03(\tR\aperiods\x12\x14\n" +
+	"\x05first\x18\x04 \x01(\x03R\x05first\x12\x16\n" +
+	"\x06cursor\x18\x05 \x01(\x03R\x06cursor\x12\x12\n" +
+	"\x04last\x18\x06 \x01(\x03R\x04last\x12\x12\n" +
+	"\x04from\x18\a \x01(\x03R\x04from\x12\x0e\n" +
+	"\x02to\x18\b \x01(\x03R\x02to\x12\x14\n" +
+	"\x05width\x18\t \x01(\x03R\x05width\x12(\n" +
+	"\x05cells\x18\n" +
+	" \x03(\v2\x12.lacuna.v1.MapCellR\x05cells\x12&\n" +
+	"\x0fnext_page_token\x18\v \x01(\tR\rnextPageToken\"\xb9\x03\n" +
+	"\aMapCell\x12\x14\n" +
+	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x12\n" +
+	"\x04last\x18\x02 \x01(\x03R\x04last\x12\x1a\n" +
+	"\breserved\x18\x03 \x01(\x03R\breserved\x12\x1c\n" +
+	"\tallocated\x18\x04 \x01(\x03R\tallocated\x12\x1c\n" +
+	"\tconfirmed\x18\x05 \x01(\x03R\tconfirmed\x12\x1c\n" +
+	"\tabandoned\x18\x06 \x01(\x03R\tabandoned\x12\x1e\n" +
+	"\n" +
+	"replayable\x18\a \x01(\x03R\n" +
+	"replayable\x12\x1a\n" +
+	"\breplayed\x18\b \x01(\x03R\breplayed\x12\x12\n" +
+	"\x04dead\x18\t \x01(\x03R\x04dead\x12\x18\n" +
+	"\aretired\x18\n" +
+	" \x01(\x03R\aretired\x12\x18\n" +
+	"\aunknown\x18\v \x01(\x03R\aunknown\x12\x18\n" +
+	"\askipped\x18\f \x01(\x03R\askipped\x12 \n" +
+	"\vunaccounted\x18\r \x01(\x03R\vunaccounted\x12 \n" +
+	"\vunallocated\x18\x0e \x01(\x03R\vunallocated\x12,\n" +
+	"\x06number\x18\x0f \x01(\v2\x14.lacuna.v1.MapNumberR\x06number\"\x93\x01\n" +
+	"\tMapNumber\x12\x15\n" +
+	"\x06seq_no\x18\x01 \x01(\tR\x05seqNo\x12&\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x10.lacuna.v1.StateR\x05state\x12\x12\n" +
+	"\x04life\x18\x03 \x01(\x05R\x04life\x12\x17\n" +
+	"\abiz_key\x18\x04 \x01(\tR\x06bizKey\x12\x1a\n" +
+	"\barchived\x18\x05 \x01(\bR\barchived*T\n" +
 	"\x05Track\x12\x15\n" +
 	"\x11TRACK_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vTRACK_EVERY\x10\x01\x12\x13\n" +
@@ -5209,7 +5718,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x17SEAL_FAULT_KIND_MISSING\x10\x04\x12\x17\n" +
 	"\x13SEAL_FAULT_KIND_END\x10\x05\x12\x1d\n" +
 	"\x19SEAL_FAULT_KIND_AMENDMENT\x10\x06\x12\x19\n" +
-	"\x15SEAL_FAULT_KIND_COVER\x10\a2\x94\v\n" +
+	"\x15SEAL_FAULT_KIND_COVER\x10\a2\xe4\v\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
@@ -5230,7 +5739,9 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\vRevokeToken\x12\x1d.lacuna.v1.RevokeTokenRequest\x1a\x1e.lacuna.v1.RevokeTokenResponse\x12Q\n" +
 	"\vVerifySeals\x12\x1d.lacuna.v1.VerifySealsRequest\x1a\x1e.lacuna.v1.VerifySealsResponse\"\x03\x90\x02\x01\x12Q\n" +
 	"\vListNumbers\x12\x1d.lacuna.v1.ListNumbersRequest\x1a\x1e.lacuna.v1.ListNumbersResponse\"\x03\x90\x02\x01\x12K\n" +
-	"\tGetStatus\x12\x1b.lacuna.v1.GetStatusRequest\x1a\x1c.lacuna.v1.GetStatusResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
+	"\tGetStatus\x12\x1b.lacuna.v1.GetStatusRequest\x1a\x1c.lacuna.v1.GetStatusResponse\"\x03\x90\x02\x01\x12N\n" +
+	"\n" +
+	"MapNumbers\x12\x1c.lacuna.v1.MapNumbersRequest\x1a\x1d.lacuna.v1.MapNumbersResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
 var (
 	file_lacuna_v1_operator_proto_rawDescOnce sync.Once
@@ -5245,7 +5756,7 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -5310,27 +5821,31 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(*ListNumbersResponse)(nil),         // 60: lacuna.v1.ListNumbersResponse
 	(*GetStatusRequest)(nil),            // 61: lacuna.v1.GetStatusRequest
 	(*GetStatusResponse)(nil),           // 62: lacuna.v1.GetStatusResponse
-	(*durationpb.Duration)(nil),         // 63: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 64: google.protobuf.Timestamp
-	(State)(0),                          // 65: lacuna.v1.State
-	(*Number)(nil),                      // 66: lacuna.v1.Number
+	(*MapNumbersRequest)(nil),           // 63: lacuna.v1.MapNumbersRequest
+	(*MapNumbersResponse)(nil),          // 64: lacuna.v1.MapNumbersResponse
+	(*MapCell)(nil),                     // 65: lacuna.v1.MapCell
+	(*MapNumber)(nil),                   // 66: lacuna.v1.MapNumber
+	(*durationpb.Duration)(nil),         // 67: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 68: google.protobuf.Timestamp
+	(State)(0),                          // 69: lacuna.v1.State
+	(*Number)(nil),                      // 70: lacuna.v1.Number
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	63,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	63,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	67,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	67,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	2,   // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	3,   // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	4,   // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	63,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	67,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	1,   // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
 	10,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	63,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	67,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,   // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	63,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
-	63,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
+	67,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	67,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
 	11,  // 12: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
 	12,  // 13: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	63,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	67,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
 	9,   // 15: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 16: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 17: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
@@ -5341,39 +5856,39 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	22,  // 22: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
 	5,   // 23: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
 	5,   // 24: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	64,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	65,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	68,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	69,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
 	19,  // 27: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	19,  // 28: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	64,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
+	68,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
 	30,  // 30: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	65,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	64,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	64,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	64,  // 34: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	69,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	68,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	68,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	68,  // 34: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
 	33,  // 35: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
 	35,  // 36: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
 	36,  // 37: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
 	34,  // 38: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
 	6,   // 39: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	65,  // 40: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	64,  // 41: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	63,  // 42: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	64,  // 43: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	64,  // 44: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	63,  // 45: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	63,  // 46: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	69,  // 40: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	68,  // 41: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	67,  // 42: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	68,  // 43: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	68,  // 44: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	67,  // 45: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	67,  // 46: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
 	39,  // 47: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
 	39,  // 48: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
 	39,  // 49: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
 	40,  // 50: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	63,  // 51: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	63,  // 52: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
-	63,  // 53: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	63,  // 54: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	63,  // 55: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	63,  // 56: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	63,  // 57: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	67,  // 51: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	67,  // 52: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	67,  // 53: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	67,  // 54: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	67,  // 55: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	67,  // 56: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	67,  // 57: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
 	44,  // 58: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
 	43,  // 59: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
 	45,  // 60: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
@@ -5384,68 +5899,74 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	45,  // 65: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
 	44,  // 66: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
 	7,   // 67: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
-	64,  // 68: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
-	64,  // 69: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
-	64,  // 70: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
-	64,  // 71: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
+	68,  // 68: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
+	68,  // 69: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	68,  // 70: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
+	68,  // 71: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
 	7,   // 72: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
-	63,  // 73: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
+	67,  // 73: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
 	48,  // 74: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
 	48,  // 75: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
 	48,  // 76: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
-	64,  // 77: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
+	68,  // 77: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
 	57,  // 78: lacuna.v1.VerifySealsResponse.chains:type_name -> lacuna.v1.SealChain
 	58,  // 79: lacuna.v1.VerifySealsResponse.faults:type_name -> lacuna.v1.SealFault
-	64,  // 80: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
+	68,  // 80: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
 	8,   // 81: lacuna.v1.SealFault.kind:type_name -> lacuna.v1.SealFaultKind
-	65,  // 82: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
-	64,  // 83: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
-	64,  // 84: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
-	63,  // 85: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
-	66,  // 86: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
-	64,  // 87: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
-	64,  // 88: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
-	64,  // 89: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
-	63,  // 90: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
-	13,  // 91: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	15,  // 92: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	17,  // 93: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	20,  // 94: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	24,  // 95: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	26,  // 96: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	28,  // 97: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	31,  // 98: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	37,  // 99: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	41,  // 100: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
-	46,  // 101: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
-	49,  // 102: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
-	51,  // 103: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
-	53,  // 104: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
-	55,  // 105: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
-	59,  // 106: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
-	61,  // 107: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
-	14,  // 108: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	16,  // 109: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	18,  // 110: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	21,  // 111: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	25,  // 112: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	27,  // 113: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	29,  // 114: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	32,  // 115: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	38,  // 116: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	42,  // 117: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
-	47,  // 118: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
-	50,  // 119: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
-	52,  // 120: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
-	54,  // 121: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
-	56,  // 122: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
-	60,  // 123: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
-	62,  // 124: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
-	108, // [108:125] is the sub-list for method output_type
-	91,  // [91:108] is the sub-list for method input_type
-	91,  // [91:91] is the sub-list for extension type_name
-	91,  // [91:91] is the sub-list for extension extendee
-	0,   // [0:91] is the sub-list for field type_name
+	69,  // 82: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
+	68,  // 83: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
+	68,  // 84: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
+	67,  // 85: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
+	70,  // 86: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
+	68,  // 87: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
+	68,  // 88: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
+	68,  // 89: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
+	67,  // 90: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
+	68,  // 91: lacuna.v1.MapNumbersResponse.time:type_name -> google.protobuf.Timestamp
+	65,  // 92: lacuna.v1.MapNumbersResponse.cells:type_name -> lacuna.v1.MapCell
+	66,  // 93: lacuna.v1.MapCell.number:type_name -> lacuna.v1.MapNumber
+	69,  // 94: lacuna.v1.MapNumber.state:type_name -> lacuna.v1.State
+	13,  // 95: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	15,  // 96: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	17,  // 97: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	20,  // 98: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	24,  // 99: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	26,  // 100: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	28,  // 101: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	31,  // 102: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	37,  // 103: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	41,  // 104: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	46,  // 105: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	49,  // 106: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
+	51,  // 107: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
+	53,  // 108: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
+	55,  // 109: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
+	59,  // 110: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
+	61,  // 111: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
+	63,  // 112: lacuna.v1.OperatorService.MapNumbers:input_type -> lacuna.v1.MapNumbersRequest
+	14,  // 113: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	16,  // 114: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	18,  // 115: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	21,  // 116: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	25,  // 117: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	27,  // 118: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	29,  // 119: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	32,  // 120: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	38,  // 121: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	42,  // 122: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	47,  // 123: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	50,  // 124: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
+	52,  // 125: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
+	54,  // 126: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
+	56,  // 127: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
+	60,  // 128: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
+	62,  // 129: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
+	64,  // 130: lacuna.v1.OperatorService.MapNumbers:output_type -> lacuna.v1.MapNumbersResponse
+	113, // [113:131] is the sub-list for method output_type
+	95,  // [95:113] is the sub-list for method input_type
+	95,  // [95:95] is the sub-list for extension type_name
+	95,  // [95:95] is the sub-list for extension extendee
+	0,   // [0:95] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -5463,13 +5984,14 @@ func file_lacuna_v1_operator_proto_init() {
 	file_lacuna_v1_operator_proto_msgTypes[23].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[24].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[50].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[54].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   54,
+			NumMessages:   58,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
