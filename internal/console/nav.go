@@ -10,6 +10,10 @@ type navEntry struct {
 // nav is the header's, in its order.
 var nav = []navEntry{
 	{"/", "Overview"},
+	{"/map", "Gap map"},
+	{"/dead", "Dead letters"},
+	{"/conflicts", "Conflicts"},
+	{"/window", "Window"},
 }
 
 // Current reports whether the page at the address belongs to the entry.

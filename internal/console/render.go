@@ -38,6 +38,8 @@ func (c *Console) show(pattern string, page func(*http.Request) (view, error)) {
 		switch {
 		case err != nil:
 			c.fail(w, r, err)
+		case v.status == http.StatusNoContent:
+			w.WriteHeader(v.status)
 		case v.to != "":
 			http.Redirect(w, r, v.to, http.StatusSeeOther)
 		default:
@@ -111,5 +113,7 @@ var helpers = template.FuncMap{
 	"machine":  func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 	"duration": durationWords,
 	"count":    countWords,
+	"short":    shortWords,
+	"roughly":  roughly,
 	"form":     func(v *visitor) string { return v.FormToken },
 }
