@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/lacuna-seq/lacuna/internal/access"
 	"github.com/lacuna-seq/lacuna/internal/config"
 	"github.com/lacuna-seq/lacuna/internal/runlink"
 	"github.com/lacuna-seq/lacuna/internal/startup"
@@ -40,7 +41,7 @@ func run(ctx context.Context, args []string) (err error) {
 			logFault(ctx, p.Log, err, telemetry.KeyTicket, ticket)
 		},
 	}
-	gate, keep, err := openGate(ctx, p, settings)
+	gate, keyring, keep, err := openGate(ctx, p, settings)
 	if err != nil {
 		return errors.Join(err, stop(ctx, i.Stop))
 	}
@@ -49,7 +50,8 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return errors.Join(err, stop(ctx, i.Stop))
 	}
-	api, err := listen(ctx, p.Telemetry, gate, cert, settings.Listen, service, &operatorService{ledger: p.Ledger, pool: p.Pool, runs: links, openRuns: openRuns{p.Temporal}, stopping: ctx})
+	operator := &operatorService{ledger: p.Ledger, pool: p.Pool, runs: links, openRuns: openRuns{p.Temporal}, stopping: ctx}
+	api, err := serve(ctx, p, settings, gate, keyring, cert, service, operator)
 	if err != nil {
 		return errors.Join(err, stop(ctx, i.Stop))
 	}
@@ -64,6 +66,19 @@ func run(ctx context.Context, args []string) (err error) {
 	case err = <-api.failed:
 	}
 	return errors.Join(err, stop(ctx, api.shutdown, i.Stop), ops.Close())
+}
+
+// serve opens the API and the console.
+func serve(ctx context.Context, p *startup.Process, settings config.Starter, g *gate, k *access.Keyring, cert *certificate, service *wire.Service, operator *operatorService) (*server, error) {
+	api, err := services(p.Telemetry, g, service, operator)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := newConsole(g, k, api, p.Ledger, p.Log)
+	if err != nil {
+		return nil, err
+	}
+	return listen(ctx, g, cert, settings.Listen, api, pages)
 }
 
 // stop runs the steps in order within the budget.

@@ -15,14 +15,16 @@ import (
 	"github.com/lacuna-seq/lacuna/internal/wire"
 )
 
-// server is the API over HTTP/1.1 and HTTP/2, with or without TLS: Connect, gRPC, gRPC-Web and plain JSON.
+// server is the API over HTTP/1.1 and HTTP/2, with or without TLS: Connect, gRPC, gRPC-Web and plain JSON; and the
+// console.
 type server struct {
 	http     *http.Server
 	listener net.Listener
 	failed   chan error
 }
 
-func listen(ctx context.Context, t *telemetry.Telemetry, g *gate, cert *certificate, address string, service *wire.Service, operator *operatorService) (*server, error) {
+// services are the handlers of the API, before anybody asks who calls.
+func services(t *telemetry.Telemetry, g *gate, service *wire.Service, operator *operatorService) (http.Handler, error) {
 	observe, err := t.Connect()
 	if err != nil {
 		return nil, err
@@ -32,10 +34,19 @@ func listen(ctx context.Context, t *telemetry.Telemetry, g *gate, cert *certific
 		wire.Options(),
 	)
 	mux := http.NewServeMux()
-	serve := func(path string, h http.Handler) { mux.Handle(path, g.identify(wire.Bound(h))) }
-	serve(lacunav1connect.NewSequenceServiceHandler(service, options))
-	serve(lacunav1connect.NewOperatorServiceHandler(operator, options))
+	mux.Handle(lacunav1connect.NewSequenceServiceHandler(service, options))
+	mux.Handle(lacunav1connect.NewOperatorServiceHandler(operator, options))
+	return mux, nil
+}
+
+// listen serves the API, which is called from outside with a token, its description, and pages at every other address.
+func listen(ctx context.Context, g *gate, cert *certificate, address string, api, pages http.Handler) (*server, error) {
+	mux := http.NewServeMux()
+	for _, name := range []string{lacunav1connect.SequenceServiceName, lacunav1connect.OperatorServiceName} {
+		mux.Handle("/"+name+"/", g.identify(wire.Bound(api)))
+	}
 	mux.HandleFunc("GET /openapi.yaml", openAPI)
+	mux.Handle("/", pages)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {

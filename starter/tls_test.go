@@ -63,7 +63,9 @@ func TestTheAPIOverTLS(t *testing.T) {
 	tel, err := telemetry.Start(t.Context(), telemetry.Options{Service: "test", LogLevel: "error", LogFormat: "text", LogTo: &bytes.Buffer{}})
 	require.NoError(t, err)
 	defer tel.Shutdown(context.Background()) //nolint:errcheck // nothing was sent
-	s, err := listen(t.Context(), tel, g, cert, "127.0.0.1:0", &wire.Service{}, &operatorService{})
+	api, err := services(tel, g, &wire.Service{}, &operatorService{})
+	require.NoError(t, err)
+	s, err := listen(t.Context(), g, cert, "127.0.0.1:0", api, http.NotFoundHandler())
 	require.NoError(t, err)
 	defer s.shutdown(context.Background()) //nolint:errcheck // the test is over
 

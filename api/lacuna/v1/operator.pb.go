@@ -2116,8 +2116,15 @@ type Conflict struct {
 	// When the present holder was handed the number.
 	CurrentIssuedTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=current_issued_time,json=currentIssuedTime,proto3" json:"current_issued_time,omitempty"`
 	DetectedTime      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=detected_time,json=detectedTime,proto3" json:"detected_time,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// The runs of both lives in the Temporal UI. Empty where no UI is configured.
+	RunUrl        string `protobuf:"bytes,8,opt,name=run_url,json=runUrl,proto3" json:"run_url,omitempty"`
+	CurrentRunUrl string `protobuf:"bytes,9,opt,name=current_run_url,json=currentRunUrl,proto3" json:"current_run_url,omitempty"`
+	// When the refused holder was handed the number, and when that life was given up. Absent where its life is the
+	// present one, or is not known.
+	IssuedTime    *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=issued_time,json=issuedTime,proto3" json:"issued_time,omitempty"`
+	AbandonedTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=abandoned_time,json=abandonedTime,proto3" json:"abandoned_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Conflict) Reset() {
@@ -2195,6 +2202,34 @@ func (x *Conflict) GetCurrentIssuedTime() *timestamppb.Timestamp {
 func (x *Conflict) GetDetectedTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.DetectedTime
+	}
+	return nil
+}
+
+func (x *Conflict) GetRunUrl() string {
+	if x != nil {
+		return x.RunUrl
+	}
+	return ""
+}
+
+func (x *Conflict) GetCurrentRunUrl() string {
+	if x != nil {
+		return x.CurrentRunUrl
+	}
+	return ""
+}
+
+func (x *Conflict) GetIssuedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.IssuedTime
+	}
+	return nil
+}
+
+func (x *Conflict) GetAbandonedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AbandonedTime
 	}
 	return nil
 }
@@ -2921,9 +2956,13 @@ type AdviseWindowResponse struct {
 	// The shortest that at most one in a million confirms came after; left out likewise.
 	OnePerMillion *durationpb.Duration `protobuf:"bytes,10,opt,name=one_per_million,json=onePerMillion,proto3" json:"one_per_million,omitempty"`
 	// What a person should know besides, in words.
-	Remarks       []string `protobuf:"bytes,11,rep,name=remarks,proto3" json:"remarks,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Remarks []string `protobuf:"bytes,11,rep,name=remarks,proto3" json:"remarks,omitempty"`
+	// How confirms, late_confirms and abandonments are spread, in ascending order, without what is empty.
+	ConfirmDelays     []*DelayBucket `protobuf:"bytes,12,rep,name=confirm_delays,json=confirmDelays,proto3" json:"confirm_delays,omitempty"`
+	LateDelays        []*DelayBucket `protobuf:"bytes,13,rep,name=late_delays,json=lateDelays,proto3" json:"late_delays,omitempty"`
+	AbandonmentDelays []*DelayBucket `protobuf:"bytes,14,rep,name=abandonment_delays,json=abandonmentDelays,proto3" json:"abandonment_delays,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *AdviseWindowResponse) Reset() {
@@ -3029,6 +3068,27 @@ func (x *AdviseWindowResponse) GetOnePerMillion() *durationpb.Duration {
 func (x *AdviseWindowResponse) GetRemarks() []string {
 	if x != nil {
 		return x.Remarks
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetConfirmDelays() []*DelayBucket {
+	if x != nil {
+		return x.ConfirmDelays
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetLateDelays() []*DelayBucket {
+	if x != nil {
+		return x.LateDelays
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetAbandonmentDelays() []*DelayBucket {
+	if x != nil {
+		return x.AbandonmentDelays
 	}
 	return nil
 }
@@ -5247,6 +5307,60 @@ func (x *MapNumber) GetArchived() bool {
 	return false
 }
 
+// DelayBucket is how many delays were as long as up_to or shorter, and longer than the bucket before it: a
+// doubling has eight. The last one, of 30 days, has what is longer as well.
+type DelayBucket struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UpTo          *durationpb.Duration   `protobuf:"bytes,1,opt,name=up_to,json=upTo,proto3" json:"up_to,omitempty"`
+	Count         int64                  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DelayBucket) Reset() {
+	*x = DelayBucket{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DelayBucket) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DelayBucket) ProtoMessage() {}
+
+func (x *DelayBucket) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DelayBucket.ProtoReflect.Descriptor instead.
+func (*DelayBucket) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *DelayBucket) GetUpTo() *durationpb.Duration {
+	if x != nil {
+		return x.UpTo
+	}
+	return nil
+}
+
+func (x *DelayBucket) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
 var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
@@ -5382,7 +5496,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"r\n" +
 	"\x15ListConflictsResponse\x121\n" +
 	"\tconflicts\x18\x01 \x03(\v2\x13.lacuna.v1.ConflictR\tconflicts\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xce\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8f\x04\n" +
 	"\bConflict\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\tR\x06ticket\x12\x17\n" +
 	"\abiz_key\x18\x02 \x01(\tR\x06bizKey\x12%\n" +
@@ -5390,7 +5504,13 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x0fcurrent_biz_key\x18\x04 \x01(\tR\rcurrentBizKey\x125\n" +
 	"\rcurrent_state\x18\x05 \x01(\x0e2\x10.lacuna.v1.StateR\fcurrentState\x12J\n" +
 	"\x13current_issued_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x11currentIssuedTime\x12?\n" +
-	"\rdetected_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\fdetectedTime\"\xc7\x01\n" +
+	"\rdetected_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\fdetectedTime\x12\x17\n" +
+	"\arun_url\x18\b \x01(\tR\x06runUrl\x12&\n" +
+	"\x0fcurrent_run_url\x18\t \x01(\tR\rcurrentRunUrl\x12;\n" +
+	"\vissued_time\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"issuedTime\x12A\n" +
+	"\x0eabandoned_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\rabandonedTime\"\xc7\x01\n" +
 	"\fAuditRequest\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x16\n" +
 	"\x06period\x18\x02 \x01(\tR\x06period\x12\x13\n" +
@@ -5454,7 +5574,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x13AdviseWindowRequest\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x12\n" +
 	"\x04days\x18\x02 \x01(\x05R\x04days\x123\n" +
-	"\awindows\x18\x03 \x03(\v2\x19.google.protobuf.DurationR\awindows\"\xf8\x04\n" +
+	"\awindows\x18\x03 \x03(\v2\x19.google.protobuf.DurationR\awindows\"\xb7\x06\n" +
 	"\x14AdviseWindowResponse\x120\n" +
 	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
 	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12B\n" +
@@ -5468,7 +5588,11 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"none_after\x18\t \x01(\v2\x19.google.protobuf.DurationR\tnoneAfter\x12A\n" +
 	"\x0fone_per_million\x18\n" +
 	" \x01(\v2\x19.google.protobuf.DurationR\ronePerMillion\x12\x18\n" +
-	"\aremarks\x18\v \x03(\tR\aremarks\"\xda\x01\n" +
+	"\aremarks\x18\v \x03(\tR\aremarks\x12=\n" +
+	"\x0econfirm_delays\x18\f \x03(\v2\x16.lacuna.v1.DelayBucketR\rconfirmDelays\x127\n" +
+	"\vlate_delays\x18\r \x03(\v2\x16.lacuna.v1.DelayBucketR\n" +
+	"lateDelays\x12E\n" +
+	"\x12abandonment_delays\x18\x0e \x03(\v2\x16.lacuna.v1.DelayBucketR\x11abandonmentDelays\"\xda\x01\n" +
 	"\fDelaySummary\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\x03R\x05count\x12+\n" +
 	"\x03p50\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03p50\x12+\n" +
@@ -5659,7 +5783,10 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x05state\x18\x02 \x01(\x0e2\x10.lacuna.v1.StateR\x05state\x12\x12\n" +
 	"\x04life\x18\x03 \x01(\x05R\x04life\x12\x17\n" +
 	"\abiz_key\x18\x04 \x01(\tR\x06bizKey\x12\x1a\n" +
-	"\barchived\x18\x05 \x01(\bR\barchived*T\n" +
+	"\barchived\x18\x05 \x01(\bR\barchived\"S\n" +
+	"\vDelayBucket\x12.\n" +
+	"\x05up_to\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x04upTo\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count*T\n" +
 	"\x05Track\x12\x15\n" +
 	"\x11TRACK_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vTRACK_EVERY\x10\x01\x12\x13\n" +
@@ -5757,7 +5884,7 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -5826,27 +5953,28 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(*MapNumbersResponse)(nil),          // 64: lacuna.v1.MapNumbersResponse
 	(*MapCell)(nil),                     // 65: lacuna.v1.MapCell
 	(*MapNumber)(nil),                   // 66: lacuna.v1.MapNumber
-	(*durationpb.Duration)(nil),         // 67: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 68: google.protobuf.Timestamp
-	(State)(0),                          // 69: lacuna.v1.State
-	(*Number)(nil),                      // 70: lacuna.v1.Number
+	(*DelayBucket)(nil),                 // 67: lacuna.v1.DelayBucket
+	(*durationpb.Duration)(nil),         // 68: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 69: google.protobuf.Timestamp
+	(State)(0),                          // 70: lacuna.v1.State
+	(*Number)(nil),                      // 71: lacuna.v1.Number
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	67,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	67,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	68,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	68,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	2,   // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	3,   // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	4,   // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	67,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	68,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	1,   // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
 	10,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	67,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	68,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,   // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	67,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
-	67,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
+	68,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	68,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
 	11,  // 12: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
 	12,  // 13: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	67,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	68,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
 	9,   // 15: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 16: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 17: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
@@ -5857,117 +5985,123 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	22,  // 22: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
 	5,   // 23: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
 	5,   // 24: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	68,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	69,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	69,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	70,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
 	19,  // 27: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	19,  // 28: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	68,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
+	69,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
 	30,  // 30: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	69,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	68,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	68,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	68,  // 34: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
-	33,  // 35: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
-	35,  // 36: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
-	36,  // 37: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
-	34,  // 38: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
-	6,   // 39: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	69,  // 40: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	68,  // 41: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	67,  // 42: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	68,  // 43: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	68,  // 44: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	67,  // 45: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	67,  // 46: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
-	39,  // 47: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
-	39,  // 48: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
-	39,  // 49: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
-	40,  // 50: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	67,  // 51: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	67,  // 52: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
-	67,  // 53: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	67,  // 54: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	67,  // 55: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	67,  // 56: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	67,  // 57: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
-	44,  // 58: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	43,  // 59: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
-	45,  // 60: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
-	45,  // 61: lacuna.v1.RunDrift.settled:type_name -> lacuna.v1.PoolDifference
-	45,  // 62: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
-	45,  // 63: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
-	45,  // 64: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
-	45,  // 65: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
-	44,  // 66: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	7,   // 67: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
-	68,  // 68: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
-	68,  // 69: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
-	68,  // 70: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
-	68,  // 71: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
-	7,   // 72: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
-	67,  // 73: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
-	48,  // 74: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
-	48,  // 75: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
-	48,  // 76: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
-	68,  // 77: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
-	57,  // 78: lacuna.v1.VerifySealsResponse.chains:type_name -> lacuna.v1.SealChain
-	58,  // 79: lacuna.v1.VerifySealsResponse.faults:type_name -> lacuna.v1.SealFault
-	68,  // 80: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
-	8,   // 81: lacuna.v1.SealFault.kind:type_name -> lacuna.v1.SealFaultKind
-	69,  // 82: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
-	68,  // 83: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
-	68,  // 84: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
-	67,  // 85: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
-	70,  // 86: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
-	68,  // 87: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
-	68,  // 88: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
-	68,  // 89: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
-	67,  // 90: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
-	68,  // 91: lacuna.v1.MapNumbersResponse.time:type_name -> google.protobuf.Timestamp
-	65,  // 92: lacuna.v1.MapNumbersResponse.cells:type_name -> lacuna.v1.MapCell
-	66,  // 93: lacuna.v1.MapCell.number:type_name -> lacuna.v1.MapNumber
-	69,  // 94: lacuna.v1.MapNumber.state:type_name -> lacuna.v1.State
-	13,  // 95: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	15,  // 96: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	17,  // 97: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	20,  // 98: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	24,  // 99: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	26,  // 100: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	28,  // 101: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	31,  // 102: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	37,  // 103: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	41,  // 104: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
-	46,  // 105: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
-	49,  // 106: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
-	51,  // 107: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
-	53,  // 108: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
-	55,  // 109: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
-	59,  // 110: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
-	61,  // 111: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
-	63,  // 112: lacuna.v1.OperatorService.MapNumbers:input_type -> lacuna.v1.MapNumbersRequest
-	14,  // 113: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	16,  // 114: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	18,  // 115: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	21,  // 116: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	25,  // 117: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	27,  // 118: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	29,  // 119: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	32,  // 120: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	38,  // 121: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	42,  // 122: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
-	47,  // 123: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
-	50,  // 124: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
-	52,  // 125: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
-	54,  // 126: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
-	56,  // 127: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
-	60,  // 128: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
-	62,  // 129: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
-	64,  // 130: lacuna.v1.OperatorService.MapNumbers:output_type -> lacuna.v1.MapNumbersResponse
-	113, // [113:131] is the sub-list for method output_type
-	95,  // [95:113] is the sub-list for method input_type
-	95,  // [95:95] is the sub-list for extension type_name
-	95,  // [95:95] is the sub-list for extension extendee
-	0,   // [0:95] is the sub-list for field type_name
+	70,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	69,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	69,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	69,  // 34: lacuna.v1.Conflict.issued_time:type_name -> google.protobuf.Timestamp
+	69,  // 35: lacuna.v1.Conflict.abandoned_time:type_name -> google.protobuf.Timestamp
+	69,  // 36: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	33,  // 37: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
+	35,  // 38: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
+	36,  // 39: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
+	34,  // 40: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
+	6,   // 41: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
+	70,  // 42: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	69,  // 43: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	68,  // 44: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	69,  // 45: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	69,  // 46: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	68,  // 47: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	68,  // 48: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	39,  // 49: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
+	39,  // 50: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
+	39,  // 51: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
+	40,  // 52: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
+	68,  // 53: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	68,  // 54: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	67,  // 55: lacuna.v1.AdviseWindowResponse.confirm_delays:type_name -> lacuna.v1.DelayBucket
+	67,  // 56: lacuna.v1.AdviseWindowResponse.late_delays:type_name -> lacuna.v1.DelayBucket
+	67,  // 57: lacuna.v1.AdviseWindowResponse.abandonment_delays:type_name -> lacuna.v1.DelayBucket
+	68,  // 58: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	68,  // 59: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	68,  // 60: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	68,  // 61: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	68,  // 62: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	44,  // 63: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	43,  // 64: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
+	45,  // 65: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
+	45,  // 66: lacuna.v1.RunDrift.settled:type_name -> lacuna.v1.PoolDifference
+	45,  // 67: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
+	45,  // 68: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
+	45,  // 69: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
+	45,  // 70: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
+	44,  // 71: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	7,   // 72: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
+	69,  // 73: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
+	69,  // 74: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	69,  // 75: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
+	69,  // 76: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
+	7,   // 77: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
+	68,  // 78: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
+	48,  // 79: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
+	48,  // 80: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
+	48,  // 81: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
+	69,  // 82: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
+	57,  // 83: lacuna.v1.VerifySealsResponse.chains:type_name -> lacuna.v1.SealChain
+	58,  // 84: lacuna.v1.VerifySealsResponse.faults:type_name -> lacuna.v1.SealFault
+	69,  // 85: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
+	8,   // 86: lacuna.v1.SealFault.kind:type_name -> lacuna.v1.SealFaultKind
+	70,  // 87: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
+	69,  // 88: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
+	69,  // 89: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
+	68,  // 90: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
+	71,  // 91: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
+	69,  // 92: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
+	69,  // 93: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
+	69,  // 94: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
+	68,  // 95: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
+	69,  // 96: lacuna.v1.MapNumbersResponse.time:type_name -> google.protobuf.Timestamp
+	65,  // 97: lacuna.v1.MapNumbersResponse.cells:type_name -> lacuna.v1.MapCell
+	66,  // 98: lacuna.v1.MapCell.number:type_name -> lacuna.v1.MapNumber
+	70,  // 99: lacuna.v1.MapNumber.state:type_name -> lacuna.v1.State
+	68,  // 100: lacuna.v1.DelayBucket.up_to:type_name -> google.protobuf.Duration
+	13,  // 101: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	15,  // 102: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	17,  // 103: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	20,  // 104: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	24,  // 105: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	26,  // 106: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	28,  // 107: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	31,  // 108: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	37,  // 109: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	41,  // 110: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	46,  // 111: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	49,  // 112: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
+	51,  // 113: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
+	53,  // 114: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
+	55,  // 115: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
+	59,  // 116: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
+	61,  // 117: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
+	63,  // 118: lacuna.v1.OperatorService.MapNumbers:input_type -> lacuna.v1.MapNumbersRequest
+	14,  // 119: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	16,  // 120: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	18,  // 121: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	21,  // 122: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	25,  // 123: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	27,  // 124: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	29,  // 125: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	32,  // 126: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	38,  // 127: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	42,  // 128: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	47,  // 129: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	50,  // 130: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
+	52,  // 131: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
+	54,  // 132: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
+	56,  // 133: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
+	60,  // 134: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
+	62,  // 135: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
+	64,  // 136: lacuna.v1.OperatorService.MapNumbers:output_type -> lacuna.v1.MapNumbersResponse
+	119, // [119:137] is the sub-list for method output_type
+	101, // [101:119] is the sub-list for method input_type
+	101, // [101:101] is the sub-list for extension type_name
+	101, // [101:101] is the sub-list for extension extendee
+	0,   // [0:101] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -5992,7 +6126,7 @@ func file_lacuna_v1_operator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   58,
+			NumMessages:   59,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
