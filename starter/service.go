@@ -65,7 +65,7 @@ func idempotencyKey(r *connect.Request[lacunav1.NextRequest]) (string, error) {
 }
 
 func (s *sequenceService) Confirm(ctx context.Context, r *connect.Request[lacunav1.ConfirmRequest]) (*connect.Response[lacunav1.ConfirmResponse], error) {
-	outcome, err := s.settleOne(ctx, sequence.Confirm, r.Msg, r.Msg.GetBizKey())
+	outcome, err := s.settleOne(ctx, sequence.Confirm, r.Msg, r.Msg.GetBizKey(), r.Msg.GetReason())
 	if err != nil {
 		return nil, err
 	}
@@ -73,19 +73,22 @@ func (s *sequenceService) Confirm(ctx context.Context, r *connect.Request[lacuna
 }
 
 func (s *sequenceService) Abandon(ctx context.Context, r *connect.Request[lacunav1.AbandonRequest]) (*connect.Response[lacunav1.AbandonResponse], error) {
-	outcome, err := s.settleOne(ctx, sequence.Abandon, r.Msg, "")
+	outcome, err := s.settleOne(ctx, sequence.Abandon, r.Msg, "", r.Msg.GetReason())
 	if err != nil {
 		return nil, err
 	}
 	return connect.NewResponse(&lacunav1.AbandonResponse{Outcome: outcome}), nil
 }
 
-func (s *sequenceService) settleOne(ctx context.Context, kind sequence.Kind, m named, bizKey string) (lacunav1.Outcome, error) {
+func (s *sequenceService) settleOne(ctx context.Context, kind sequence.Kind, m named, bizKey, reason string) (lacunav1.Outcome, error) {
 	ticket, err := ticketOf(m)
+	if err == nil && reason != "" {
+		err = sequence.ValidateReason(reason)
+	}
 	if err != nil {
 		return 0, apiError(err)
 	}
-	results, err := s.issuer.Settle(ctx, []sequence.Command{{Kind: kind, Ticket: ticket, BizKey: bizKey, Actor: callerName(ctx)}})
+	results, err := s.issuer.Settle(ctx, []sequence.Command{{Kind: kind, Ticket: ticket, BizKey: bizKey, Actor: callerName(ctx), Reason: reason}})
 	if err == nil {
 		err = results[0].Err
 	}
@@ -161,7 +164,9 @@ func (s *sequenceService) Get(ctx context.Context, r *connect.Request[lacunav1.G
 	}
 	response := &lacunav1.GetResponse{Number: numberMessage(n), RunUrl: s.runs.Of(n.Ticket()), Timeline: timeline}
 	for _, life := range lives {
-		response.PastLives = append(response.PastLives, pastLifeMessage(life))
+		past := pastLifeMessage(life)
+		past.RunUrl = s.runs.Of(life.Ticket)
+		response.PastLives = append(response.PastLives, past)
 	}
 	return connect.NewResponse(response), nil
 }
@@ -210,5 +215,10 @@ func commandOf(c *lacunav1.Command) (sequence.Command, error) {
 	if err := sequence.ValidateBizKey(c.GetBizKey()); err != nil {
 		return sequence.Command{}, err
 	}
-	return sequence.Command{Kind: kind, Ticket: ticket, BizKey: c.GetBizKey()}, nil
+	if c.GetReason() != "" {
+		if err := sequence.ValidateReason(c.GetReason()); err != nil {
+			return sequence.Command{}, err
+		}
+	}
+	return sequence.Command{Kind: kind, Ticket: ticket, BizKey: c.GetBizKey(), Reason: c.GetReason()}, nil
 }

@@ -34,12 +34,27 @@ func (s *sequenceService) timeline(ctx context.Context, n sequence.Number, lives
 			all = append(all, &lacunav1.TimelineEntry{Time: timeMessage(at), Ticket: t.String(), What: what, Actor: actor, Reason: reason, BizKey: bizKey})
 		}
 	}
+	type step struct {
+		ticket sequence.Ticket
+		what   string
+	}
+	told := map[step]bool{}    // what a person did by hand is an event: it is not told again of the row
 	for _, e := range events { // before what they lead to in the same moment
-		add(e.Time, e.Ticket, e.Outcome.String(), e.Actor, e.Reason, "")
+		bizKey := ""
+		if e.Outcome == sequence.OutcomeConfirmed {
+			bizKey = n.BizKey
+		}
+		add(e.Time, e.Ticket, e.Outcome.String(), e.Actor, e.Reason, bizKey)
+		told[step{e.Ticket, e.Outcome.String()}] = true
+	}
+	settled := func(at time.Time, t sequence.Ticket, what, actor, reason, bizKey string) {
+		if !told[step{t, what}] {
+			add(at, t, what, actor, reason, bizKey)
+		}
 	}
 	for _, l := range lives {
 		add(l.IssuedTime, l.Ticket, whatIssued, sequence.ActorLacuna, "", l.BizKey)
-		add(l.AbandonedTime, l.Ticket, whatAbandoned, actorOf(l.Reason), l.Reason, "")
+		settled(l.AbandonedTime, l.Ticket, whatAbandoned, actorOf(l.Reason), l.Reason, "")
 	}
 	if n.Life > 0 {
 		add(n.IssuedTime, n.Ticket(), whatIssued, sequence.ActorLacuna, "", n.BizKey)
@@ -47,8 +62,8 @@ func (s *sequenceService) timeline(ctx context.Context, n sequence.Number, lives
 		if n.State != sequence.Confirmed && n.State != sequence.Dead && n.State != sequence.Retired { // they have reasons of their own
 			reason = n.Reason
 		}
-		add(n.AbandonedTime, n.Ticket(), whatAbandoned, actorOf(reason), reason, "")
-		add(n.ConfirmedTime, n.Ticket(), whatConfirmed, confirmedBy(n.Reason), n.Reason, n.BizKey)
+		settled(n.AbandonedTime, n.Ticket(), whatAbandoned, actorOf(reason), reason, "")
+		settled(n.ConfirmedTime, n.Ticket(), whatConfirmed, confirmedBy(n.Reason), n.Reason, n.BizKey)
 	}
 	for _, c := range conflicts {
 		add(c.DetectedTime, c.Asked, whatConflict, sequence.ActorCaller, "held by "+c.Current.String()+", "+c.CurrentBizKey, c.AskedBizKey)

@@ -16,10 +16,11 @@ const maxOpenConns = 16
 
 // Ledger is the numbers' tables. It is safe for concurrent use.
 type Ledger struct {
-	db      *sql.DB
-	log     *slog.Logger
-	counter Counter
-	delays  delayCounts
+	db       *sql.DB
+	log      *slog.Logger
+	counter  Counter
+	delays   delayCounts
+	activity activityCounts
 }
 
 // Option changes how a Ledger is opened.

@@ -83,6 +83,9 @@ const (
 	// OperatorServiceGetStatusProcedure is the fully-qualified name of the OperatorService's GetStatus
 	// RPC.
 	OperatorServiceGetStatusProcedure = "/lacuna.v1.OperatorService/GetStatus"
+	// OperatorServiceListActivityProcedure is the fully-qualified name of the OperatorService's
+	// ListActivity RPC.
+	OperatorServiceListActivityProcedure = "/lacuna.v1.OperatorService/ListActivity"
 )
 
 // OperatorServiceClient is a client for the lacuna.v1.OperatorService service.
@@ -137,6 +140,10 @@ type OperatorServiceClient interface {
 	// GetStatus says which program answers, what time its ledger has, and when the patrol was last through. A
 	// ledger that is away is in the answer and no error.
 	GetStatus(context.Context, *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error)
+	// ListActivity says for each biz type what happened lately and where its numbers stand, for a screen that asks every
+	// few seconds: it reads counters that all processes keep, whatever the size of the ledger. A server that is away
+	// is in the answer and no error, but for the ledger.
+	ListActivity(context.Context, *connect.Request[v1.ListActivityRequest]) (*connect.Response[v1.ListActivityResponse], error)
 }
 
 // NewOperatorServiceClient constructs a client for the lacuna.v1.OperatorService service. By
@@ -263,6 +270,13 @@ func NewOperatorServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listActivity: connect.NewClient[v1.ListActivityRequest, v1.ListActivityResponse](
+			httpClient,
+			baseURL+OperatorServiceListActivityProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("ListActivity")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -285,6 +299,7 @@ type operatorServiceClient struct {
 	verifySeals         *connect.Client[v1.VerifySealsRequest, v1.VerifySealsResponse]
 	listNumbers         *connect.Client[v1.ListNumbersRequest, v1.ListNumbersResponse]
 	getStatus           *connect.Client[v1.GetStatusRequest, v1.GetStatusResponse]
+	listActivity        *connect.Client[v1.ListActivityRequest, v1.ListActivityResponse]
 }
 
 // PutBizType calls lacuna.v1.OperatorService.PutBizType.
@@ -372,6 +387,11 @@ func (c *operatorServiceClient) GetStatus(ctx context.Context, req *connect.Requ
 	return c.getStatus.CallUnary(ctx, req)
 }
 
+// ListActivity calls lacuna.v1.OperatorService.ListActivity.
+func (c *operatorServiceClient) ListActivity(ctx context.Context, req *connect.Request[v1.ListActivityRequest]) (*connect.Response[v1.ListActivityResponse], error) {
+	return c.listActivity.CallUnary(ctx, req)
+}
+
 // OperatorServiceHandler is an implementation of the lacuna.v1.OperatorService service.
 type OperatorServiceHandler interface {
 	// PutBizType makes a biz type, or changes the rules of one. On creation what is left out takes
@@ -424,6 +444,10 @@ type OperatorServiceHandler interface {
 	// GetStatus says which program answers, what time its ledger has, and when the patrol was last through. A
 	// ledger that is away is in the answer and no error.
 	GetStatus(context.Context, *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error)
+	// ListActivity says for each biz type what happened lately and where its numbers stand, for a screen that asks every
+	// few seconds: it reads counters that all processes keep, whatever the size of the ledger. A server that is away
+	// is in the answer and no error, but for the ledger.
+	ListActivity(context.Context, *connect.Request[v1.ListActivityRequest]) (*connect.Response[v1.ListActivityResponse], error)
 }
 
 // NewOperatorServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -546,6 +570,13 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	operatorServiceListActivityHandler := connect.NewUnaryHandler(
+		OperatorServiceListActivityProcedure,
+		svc.ListActivity,
+		connect.WithSchema(operatorServiceMethods.ByName("ListActivity")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/lacuna.v1.OperatorService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case OperatorServicePutBizTypeProcedure:
@@ -582,6 +613,8 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 			operatorServiceListNumbersHandler.ServeHTTP(w, r)
 		case OperatorServiceGetStatusProcedure:
 			operatorServiceGetStatusHandler.ServeHTTP(w, r)
+		case OperatorServiceListActivityProcedure:
+			operatorServiceListActivityHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -657,4 +690,8 @@ func (UnimplementedOperatorServiceHandler) ListNumbers(context.Context, *connect
 
 func (UnimplementedOperatorServiceHandler) GetStatus(context.Context, *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.GetStatus is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) ListActivity(context.Context, *connect.Request[v1.ListActivityRequest]) (*connect.Response[v1.ListActivityResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.ListActivity is not implemented"))
 }
