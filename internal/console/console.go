@@ -64,6 +64,18 @@ func (c *Console) routes() {
 	c.mux.HandleFunc("POST "+signInPath, c.signIn)
 	c.mux.HandleFunc("POST /sign-out", c.signOut)
 	c.show("GET /{$}", c.overview)
+	c.show("GET /search", c.search)
+	c.show("GET /types", c.types)
+	c.show("GET /types/new", c.newType)
+	c.show("POST /types/new", c.createType)
+	c.show("GET /types/{bizType}", c.bizType)
+	c.show("GET /types/{bizType}/edit", c.editType)
+	c.show("POST /types/{bizType}/edit", c.changeType)
+	c.show("GET /numbers/{bizType}/{seqNo}", c.number)
+	c.show("GET /numbers/{bizType}/{seqNo}/confirm", c.askConfirm)
+	c.show("POST /numbers/{bizType}/{seqNo}/confirm", c.confirm)
+	c.show("GET /numbers/{bizType}/{seqNo}/abandon", c.askAbandon)
+	c.show("POST /numbers/{bizType}/{seqNo}/abandon", c.abandon)
 	c.show("/", func(*http.Request) (view, error) { return view{}, errNoPage })
 }
 

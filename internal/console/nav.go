@@ -10,6 +10,8 @@ type navEntry struct {
 // nav is the header's, in its order.
 var nav = []navEntry{
 	{"/", "Overview"},
+	{"/search", "Search"},
+	{"/types", "Biz types"},
 }
 
 // Current reports whether the page at the address belongs to the entry.
