@@ -5165,6 +5165,467 @@ func (x *StateCount) GetCount() int64 {
 	return 0
 }
 
+type MapNumbersRequest struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// Empty for the one of a biz type that has none, or for the latest in which values were allocated.
+	Period string `protobuf:"bytes,2,opt,name=period,proto3" json:"period,omitempty"`
+	// The first and the last value. All that were allocated.
+	From *int64 `protobuf:"varint,3,opt,name=from,proto3,oneof" json:"from,omitempty"`
+	To   *int64 `protobuf:"varint,4,opt,name=to,proto3,oneof" json:"to,omitempty"`
+	// At most so many, 1 to 1,000. 100.
+	Cells int32 `protobuf:"varint,5,opt,name=cells,proto3" json:"cells,omitempty"`
+	// Of the answer before; empty for the first part. What is asked for besides, but for the biz type, is that of
+	// the first call.
+	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MapNumbersRequest) Reset() {
+	*x = MapNumbersRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MapNumbersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MapNumbersRequest) ProtoMessage() {}
+
+func (x *MapNumbersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MapNumbersRequest.ProtoReflect.Descriptor instead.
+func (*MapNumbersRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *MapNumbersRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *MapNumbersRequest) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *MapNumbersRequest) GetFrom() int64 {
+	if x != nil && x.From != nil {
+		return *x.From
+	}
+	return 0
+}
+
+func (x *MapNumbersRequest) GetTo() int64 {
+	if x != nil && x.To != nil {
+		return *x.To
+	}
+	return 0
+}
+
+func (x *MapNumbersRequest) GetCells() int32 {
+	if x != nil {
+		return x.Cells
+	}
+	return 0
+}
+
+func (x *MapNumbersRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type MapNumbersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's time at the moment that the answer shows.
+	Time   *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	Period string                 `protobuf:"bytes,2,opt,name=period,proto3" json:"period,omitempty"`
+	// Those in which values were allocated, the latest first, at most 400.
+	Periods []string `protobuf:"bytes,3,rep,name=periods,proto3" json:"periods,omitempty"`
+	// The first value of the period, the highest that was allocated, and the highest that the format has.
+	First  int64 `protobuf:"varint,4,opt,name=first,proto3" json:"first,omitempty"`
+	Cursor int64 `protobuf:"varint,5,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	Last   int64 `protobuf:"varint,6,opt,name=last,proto3" json:"last,omitempty"`
+	// What was asked for, made wider to whole cells and cut where the period begins and the format ends.
+	From int64 `protobuf:"varint,7,opt,name=from,proto3" json:"from,omitempty"`
+	To   int64 `protobuf:"varint,8,opt,name=to,proto3" json:"to,omitempty"`
+	// How many values a cell has: a power of ten, counted from the first value of the period, so that a cell is the
+	// same whatever range it is seen in. The last one of a format may have fewer.
+	Width int64 `protobuf:"varint,9,opt,name=width,proto3" json:"width,omitempty"`
+	// In the order of their values.
+	Cells []*MapCell `protobuf:"bytes,10,rep,name=cells,proto3" json:"cells,omitempty"`
+	// Empty where this part is the last. A cell in which a part ends is in both, each with its values.
+	NextPageToken string `protobuf:"bytes,11,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MapNumbersResponse) Reset() {
+	*x = MapNumbersResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[60]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MapNumbersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MapNumbersResponse) ProtoMessage() {}
+
+func (x *MapNumbersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[60]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MapNumbersResponse.ProtoReflect.Descriptor instead.
+func (*MapNumbersResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{60}
+}
+
+func (x *MapNumbersResponse) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *MapNumbersResponse) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *MapNumbersResponse) GetPeriods() []string {
+	if x != nil {
+		return x.Periods
+	}
+	return nil
+}
+
+func (x *MapNumbersResponse) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetCursor() int64 {
+	if x != nil {
+		return x.Cursor
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetFrom() int64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetTo() int64 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetWidth() int64 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetCells() []*MapCell {
+	if x != nil {
+		return x.Cells
+	}
+	return nil
+}
+
+func (x *MapNumbersResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// MapCell is where the values from first to last are. Each is in exactly one of the classes.
+type MapCell struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	First int64                  `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
+	Last  int64                  `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
+	// Those that have a row, by their states.
+	Reserved   int64 `protobuf:"varint,3,opt,name=reserved,proto3" json:"reserved,omitempty"`
+	Allocated  int64 `protobuf:"varint,4,opt,name=allocated,proto3" json:"allocated,omitempty"`
+	Confirmed  int64 `protobuf:"varint,5,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
+	Abandoned  int64 `protobuf:"varint,6,opt,name=abandoned,proto3" json:"abandoned,omitempty"`
+	Replayable int64 `protobuf:"varint,7,opt,name=replayable,proto3" json:"replayable,omitempty"`
+	Replayed   int64 `protobuf:"varint,8,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	Dead       int64 `protobuf:"varint,9,opt,name=dead,proto3" json:"dead,omitempty"`
+	Retired    int64 `protobuf:"varint,10,opt,name=retired,proto3" json:"retired,omitempty"`
+	// In a state that there is not; declared as skipped, without a row; neither of them; above the cursor.
+	Unknown     int64 `protobuf:"varint,11,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	Skipped     int64 `protobuf:"varint,12,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	Unaccounted int64 `protobuf:"varint,13,opt,name=unaccounted,proto3" json:"unaccounted,omitempty"`
+	Unallocated int64 `protobuf:"varint,14,opt,name=unallocated,proto3" json:"unallocated,omitempty"`
+	// The number itself, where the width is 1 and it has a row.
+	Number        *MapNumber `protobuf:"bytes,15,opt,name=number,proto3" json:"number,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MapCell) Reset() {
+	*x = MapCell{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[61]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MapCell) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MapCell) ProtoMessage() {}
+
+func (x *MapCell) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[61]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MapCell.ProtoReflect.Descriptor instead.
+func (*MapCell) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{61}
+}
+
+func (x *MapCell) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *MapCell) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *MapCell) GetReserved() int64 {
+	if x != nil {
+		return x.Reserved
+	}
+	return 0
+}
+
+func (x *MapCell) GetAllocated() int64 {
+	if x != nil {
+		return x.Allocated
+	}
+	return 0
+}
+
+func (x *MapCell) GetConfirmed() int64 {
+	if x != nil {
+		return x.Confirmed
+	}
+	return 0
+}
+
+func (x *MapCell) GetAbandoned() int64 {
+	if x != nil {
+		return x.Abandoned
+	}
+	return 0
+}
+
+func (x *MapCell) GetReplayable() int64 {
+	if x != nil {
+		return x.Replayable
+	}
+	return 0
+}
+
+func (x *MapCell) GetReplayed() int64 {
+	if x != nil {
+		return x.Replayed
+	}
+	return 0
+}
+
+func (x *MapCell) GetDead() int64 {
+	if x != nil {
+		return x.Dead
+	}
+	return 0
+}
+
+func (x *MapCell) GetRetired() int64 {
+	if x != nil {
+		return x.Retired
+	}
+	return 0
+}
+
+func (x *MapCell) GetUnknown() int64 {
+	if x != nil {
+		return x.Unknown
+	}
+	return 0
+}
+
+func (x *MapCell) GetSkipped() int64 {
+	if x != nil {
+		return x.Skipped
+	}
+	return 0
+}
+
+func (x *MapCell) GetUnaccounted() int64 {
+	if x != nil {
+		return x.Unaccounted
+	}
+	return 0
+}
+
+func (x *MapCell) GetUnallocated() int64 {
+	if x != nil {
+		return x.Unallocated
+	}
+	return 0
+}
+
+func (x *MapCell) GetNumber() *MapNumber {
+	if x != nil {
+		return x.Number
+	}
+	return nil
+}
+
+// MapNumber is a number in a cell of its own.
+type MapNumber struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	SeqNo string                 `protobuf:"bytes,1,opt,name=seq_no,json=seqNo,proto3" json:"seq_no,omitempty"`
+	State State                  `protobuf:"varint,2,opt,name=state,proto3,enum=lacuna.v1.State" json:"state,omitempty"`
+	// How often it has been issued; 0 where it never was.
+	Life int32 `protobuf:"varint,3,opt,name=life,proto3" json:"life,omitempty"`
+	// Whom its present life is, or was, for.
+	BizKey string `protobuf:"bytes,4,opt,name=biz_key,json=bizKey,proto3" json:"biz_key,omitempty"`
+	// Whether it has been moved to the archive.
+	Archived      bool `protobuf:"varint,5,opt,name=archived,proto3" json:"archived,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MapNumber) Reset() {
+	*x = MapNumber{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MapNumber) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MapNumber) ProtoMessage() {}
+
+func (x *MapNumber) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[62]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MapNumber.ProtoReflect.Descriptor instead.
+func (*MapNumber) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{62}
+}
+
+func (x *MapNumber) GetSeqNo() string {
+	if x != nil {
+		return x.SeqNo
+	}
+	return ""
+}
+
+func (x *MapNumber) GetState() State {
+	if x != nil {
+		return x.State
+	}
+	return State_STATE_RESERVED
+}
+
+func (x *MapNumber) GetLife() int32 {
+	if x != nil {
+		return x.Life
+	}
+	return 0
+}
+
+func (x *MapNumber) GetBizKey() string {
+	if x != nil {
+		return x.BizKey
+	}
+	return ""
+}
+
+func (x *MapNumber) GetArchived() bool {
+	if x != nil {
+		return x.Archived
+	}
+	return false
+}
+
 var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
@@ -5565,7 +6026,55 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\n" +
 	"StateCount\x12&\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x10.lacuna.v1.StateR\x05state\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x03R\x05count*T\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"\xb9\x01\n" +
+	"\x11MapNumbersRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x16\n" +
+	"\x06period\x18\x02 \x01(\tR\x06period\x12\x17\n" +
+	"\x04from\x18\x03 \x01(\x03H\x00R\x04from\x88\x01\x01\x12\x13\n" +
+	"\x02to\x18\x04 \x01(\x03H\x01R\x02to\x88\x01\x01\x12\x14\n" +
+	"\x05cells\x18\x05 \x01(\x05R\x05cells\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x06 \x01(\tR\tpageTokenB\a\n" +
+	"\x05_fromB\x05\n" +
+	"\x03_to\"\xc4\x02\n" +
+	"\x12MapNumbersResponse\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
+	"\x06period\x18\x02 \x01(\tR\x06period\x12\x18\n" +
+	"\aperiods\x18\x03 \x03(\tR\aperiods\x12\x14\n" +
+	"\x05first\x18\x04 \x01(\x03R\x05first\x12\x16\n" +
+	"\x06cursor\x18\x05 \x01(\x03R\x06cursor\x12\x12\n" +
+	"\x04last\x18\x06 \x01(\x03R\x04last\x12\x12\n" +
+	"\x04from\x18\a \x01(\x03R\x04from\x12\x0e\n" +
+	"\x02to\x18\b \x01(\x03R\x02to\x12\x14\n" +
+	"\x05width\x18\t \x01(\x03R\x05width\x12(\n" +
+	"\x05cells\x18\n" +
+	" \x03(\v2\x12.lacuna.v1.MapCellR\x05cells\x12&\n" +
+	"\x0fnext_page_token\x18\v \x01(\tR\rnextPageToken\"\xb9\x03\n" +
+	"\aMapCell\x12\x14\n" +
+	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x12\n" +
+	"\x04last\x18\x02 \x01(\x03R\x04last\x12\x1a\n" +
+	"\breserved\x18\x03 \x01(\x03R\breserved\x12\x1c\n" +
+	"\tallocated\x18\x04 \x01(\x03R\tallocated\x12\x1c\n" +
+	"\tconfirmed\x18\x05 \x01(\x03R\tconfirmed\x12\x1c\n" +
+	"\tabandoned\x18\x06 \x01(\x03R\tabandoned\x12\x1e\n" +
+	"\n" +
+	"replayable\x18\a \x01(\x03R\n" +
+	"replayable\x12\x1a\n" +
+	"\breplayed\x18\b \x01(\x03R\breplayed\x12\x12\n" +
+	"\x04dead\x18\t \x01(\x03R\x04dead\x12\x18\n" +
+	"\aretired\x18\n" +
+	" \x01(\x03R\aretired\x12\x18\n" +
+	"\aunknown\x18\v \x01(\x03R\aunknown\x12\x18\n" +
+	"\askipped\x18\f \x01(\x03R\askipped\x12 \n" +
+	"\vunaccounted\x18\r \x01(\x03R\vunaccounted\x12 \n" +
+	"\vunallocated\x18\x0e \x01(\x03R\vunallocated\x12,\n" +
+	"\x06number\x18\x0f \x01(\v2\x14.lacuna.v1.MapNumberR\x06number\"\x93\x01\n" +
+	"\tMapNumber\x12\x15\n" +
+	"\x06seq_no\x18\x01 \x01(\tR\x05seqNo\x12&\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x10.lacuna.v1.StateR\x05state\x12\x12\n" +
+	"\x04life\x18\x03 \x01(\x05R\x04life\x12\x17\n" +
+	"\abiz_key\x18\x04 \x01(\tR\x06bizKey\x12\x1a\n" +
+	"\barchived\x18\x05 \x01(\bR\barchived*T\n" +
 	"\x05Track\x12\x15\n" +
 	"\x11TRACK_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vTRACK_EVERY\x10\x01\x12\x13\n" +
@@ -5625,7 +6134,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x17SEAL_FAULT_KIND_MISSING\x10\x04\x12\x17\n" +
 	"\x13SEAL_FAULT_KIND_END\x10\x05\x12\x1d\n" +
 	"\x19SEAL_FAULT_KIND_AMENDMENT\x10\x06\x12\x19\n" +
-	"\x15SEAL_FAULT_KIND_COVER\x10\a2\xea\v\n" +
+	"\x15SEAL_FAULT_KIND_COVER\x10\a2\xba\f\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
@@ -5647,7 +6156,9 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\vVerifySeals\x12\x1d.lacuna.v1.VerifySealsRequest\x1a\x1e.lacuna.v1.VerifySealsResponse\"\x03\x90\x02\x01\x12Q\n" +
 	"\vListNumbers\x12\x1d.lacuna.v1.ListNumbersRequest\x1a\x1e.lacuna.v1.ListNumbersResponse\"\x03\x90\x02\x01\x12K\n" +
 	"\tGetStatus\x12\x1b.lacuna.v1.GetStatusRequest\x1a\x1c.lacuna.v1.GetStatusResponse\"\x03\x90\x02\x01\x12T\n" +
-	"\fListActivity\x12\x1e.lacuna.v1.ListActivityRequest\x1a\x1f.lacuna.v1.ListActivityResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
+	"\fListActivity\x12\x1e.lacuna.v1.ListActivityRequest\x1a\x1f.lacuna.v1.ListActivityResponse\"\x03\x90\x02\x01\x12N\n" +
+	"\n" +
+	"MapNumbers\x12\x1c.lacuna.v1.MapNumbersRequest\x1a\x1d.lacuna.v1.MapNumbersResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
 var (
 	file_lacuna_v1_operator_proto_rawDescOnce sync.Once
@@ -5662,7 +6173,7 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -5732,27 +6243,31 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(*Activity)(nil),                    // 65: lacuna.v1.Activity
 	(*ActivityMinute)(nil),              // 66: lacuna.v1.ActivityMinute
 	(*StateCount)(nil),                  // 67: lacuna.v1.StateCount
-	(*durationpb.Duration)(nil),         // 68: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 69: google.protobuf.Timestamp
-	(State)(0),                          // 70: lacuna.v1.State
-	(*Number)(nil),                      // 71: lacuna.v1.Number
+	(*MapNumbersRequest)(nil),           // 68: lacuna.v1.MapNumbersRequest
+	(*MapNumbersResponse)(nil),          // 69: lacuna.v1.MapNumbersResponse
+	(*MapCell)(nil),                     // 70: lacuna.v1.MapCell
+	(*MapNumber)(nil),                   // 71: lacuna.v1.MapNumber
+	(*durationpb.Duration)(nil),         // 72: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 73: google.protobuf.Timestamp
+	(State)(0),                          // 74: lacuna.v1.State
+	(*Number)(nil),                      // 75: lacuna.v1.Number
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	68,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	68,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	72,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	72,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	2,   // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	3,   // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	4,   // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	68,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	72,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	1,   // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
 	10,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	68,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	72,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,   // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	68,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
-	68,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
+	72,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	72,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
 	11,  // 12: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
 	12,  // 13: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	68,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	72,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
 	9,   // 15: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 16: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 17: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
@@ -5763,39 +6278,39 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	22,  // 22: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
 	5,   // 23: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
 	5,   // 24: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	69,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	70,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	73,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	74,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
 	19,  // 27: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	19,  // 28: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	69,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
+	73,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
 	30,  // 30: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	70,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	69,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	69,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	69,  // 34: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	74,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	73,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	73,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	73,  // 34: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
 	33,  // 35: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
 	35,  // 36: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
 	36,  // 37: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
 	34,  // 38: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
 	6,   // 39: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	70,  // 40: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	69,  // 41: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	68,  // 42: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	69,  // 43: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	69,  // 44: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	68,  // 45: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	68,  // 46: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	74,  // 40: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	73,  // 41: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	72,  // 42: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	73,  // 43: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	73,  // 44: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	72,  // 45: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	72,  // 46: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
 	39,  // 47: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
 	39,  // 48: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
 	39,  // 49: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
 	40,  // 50: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	68,  // 51: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	68,  // 52: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
-	68,  // 53: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	68,  // 54: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	68,  // 55: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	68,  // 56: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	68,  // 57: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	72,  // 51: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	72,  // 52: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	72,  // 53: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	72,  // 54: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	72,  // 55: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	72,  // 56: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	72,  // 57: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
 	44,  // 58: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
 	43,  // 59: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
 	45,  // 60: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
@@ -5806,79 +6321,85 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	45,  // 65: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
 	44,  // 66: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
 	7,   // 67: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
-	69,  // 68: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
-	69,  // 69: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
-	69,  // 70: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
-	69,  // 71: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
+	73,  // 68: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
+	73,  // 69: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	73,  // 70: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
+	73,  // 71: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
 	7,   // 72: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
-	68,  // 73: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
+	72,  // 73: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
 	48,  // 74: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
 	48,  // 75: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
 	48,  // 76: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
-	69,  // 77: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
+	73,  // 77: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
 	57,  // 78: lacuna.v1.VerifySealsResponse.chains:type_name -> lacuna.v1.SealChain
 	58,  // 79: lacuna.v1.VerifySealsResponse.faults:type_name -> lacuna.v1.SealFault
-	69,  // 80: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
+	73,  // 80: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
 	8,   // 81: lacuna.v1.SealFault.kind:type_name -> lacuna.v1.SealFaultKind
-	70,  // 82: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
-	69,  // 83: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
-	69,  // 84: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
-	68,  // 85: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
-	71,  // 86: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
-	69,  // 87: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
-	69,  // 88: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
-	69,  // 89: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
-	68,  // 90: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
-	69,  // 91: lacuna.v1.ListActivityResponse.time:type_name -> google.protobuf.Timestamp
-	68,  // 92: lacuna.v1.ListActivityResponse.patrol_age:type_name -> google.protobuf.Duration
+	74,  // 82: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
+	73,  // 83: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
+	73,  // 84: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
+	72,  // 85: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
+	75,  // 86: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
+	73,  // 87: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
+	73,  // 88: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
+	73,  // 89: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
+	72,  // 90: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
+	73,  // 91: lacuna.v1.ListActivityResponse.time:type_name -> google.protobuf.Timestamp
+	72,  // 92: lacuna.v1.ListActivityResponse.patrol_age:type_name -> google.protobuf.Duration
 	65,  // 93: lacuna.v1.ListActivityResponse.activities:type_name -> lacuna.v1.Activity
 	66,  // 94: lacuna.v1.Activity.minutes:type_name -> lacuna.v1.ActivityMinute
 	67,  // 95: lacuna.v1.Activity.states:type_name -> lacuna.v1.StateCount
-	69,  // 96: lacuna.v1.Activity.counted_time:type_name -> google.protobuf.Timestamp
-	68,  // 97: lacuna.v1.Activity.oldest_overdue:type_name -> google.protobuf.Duration
-	69,  // 98: lacuna.v1.ActivityMinute.time:type_name -> google.protobuf.Timestamp
-	70,  // 99: lacuna.v1.StateCount.state:type_name -> lacuna.v1.State
-	13,  // 100: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	15,  // 101: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	17,  // 102: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	20,  // 103: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	24,  // 104: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	26,  // 105: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	28,  // 106: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	31,  // 107: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	37,  // 108: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	41,  // 109: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
-	46,  // 110: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
-	49,  // 111: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
-	51,  // 112: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
-	53,  // 113: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
-	55,  // 114: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
-	59,  // 115: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
-	61,  // 116: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
-	63,  // 117: lacuna.v1.OperatorService.ListActivity:input_type -> lacuna.v1.ListActivityRequest
-	14,  // 118: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	16,  // 119: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	18,  // 120: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	21,  // 121: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	25,  // 122: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	27,  // 123: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	29,  // 124: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	32,  // 125: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	38,  // 126: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	42,  // 127: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
-	47,  // 128: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
-	50,  // 129: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
-	52,  // 130: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
-	54,  // 131: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
-	56,  // 132: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
-	60,  // 133: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
-	62,  // 134: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
-	64,  // 135: lacuna.v1.OperatorService.ListActivity:output_type -> lacuna.v1.ListActivityResponse
-	118, // [118:136] is the sub-list for method output_type
-	100, // [100:118] is the sub-list for method input_type
-	100, // [100:100] is the sub-list for extension type_name
-	100, // [100:100] is the sub-list for extension extendee
-	0,   // [0:100] is the sub-list for field type_name
+	73,  // 96: lacuna.v1.Activity.counted_time:type_name -> google.protobuf.Timestamp
+	72,  // 97: lacuna.v1.Activity.oldest_overdue:type_name -> google.protobuf.Duration
+	73,  // 98: lacuna.v1.ActivityMinute.time:type_name -> google.protobuf.Timestamp
+	74,  // 99: lacuna.v1.StateCount.state:type_name -> lacuna.v1.State
+	73,  // 100: lacuna.v1.MapNumbersResponse.time:type_name -> google.protobuf.Timestamp
+	70,  // 101: lacuna.v1.MapNumbersResponse.cells:type_name -> lacuna.v1.MapCell
+	71,  // 102: lacuna.v1.MapCell.number:type_name -> lacuna.v1.MapNumber
+	74,  // 103: lacuna.v1.MapNumber.state:type_name -> lacuna.v1.State
+	13,  // 104: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	15,  // 105: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	17,  // 106: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	20,  // 107: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	24,  // 108: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	26,  // 109: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	28,  // 110: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	31,  // 111: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	37,  // 112: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	41,  // 113: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	46,  // 114: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	49,  // 115: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
+	51,  // 116: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
+	53,  // 117: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
+	55,  // 118: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
+	59,  // 119: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
+	61,  // 120: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
+	63,  // 121: lacuna.v1.OperatorService.ListActivity:input_type -> lacuna.v1.ListActivityRequest
+	68,  // 122: lacuna.v1.OperatorService.MapNumbers:input_type -> lacuna.v1.MapNumbersRequest
+	14,  // 123: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	16,  // 124: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	18,  // 125: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	21,  // 126: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	25,  // 127: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	27,  // 128: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	29,  // 129: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	32,  // 130: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	38,  // 131: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	42,  // 132: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	47,  // 133: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	50,  // 134: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
+	52,  // 135: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
+	54,  // 136: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
+	56,  // 137: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
+	60,  // 138: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
+	62,  // 139: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
+	64,  // 140: lacuna.v1.OperatorService.ListActivity:output_type -> lacuna.v1.ListActivityResponse
+	69,  // 141: lacuna.v1.OperatorService.MapNumbers:output_type -> lacuna.v1.MapNumbersResponse
+	123, // [123:142] is the sub-list for method output_type
+	104, // [104:123] is the sub-list for method input_type
+	104, // [104:104] is the sub-list for extension type_name
+	104, // [104:104] is the sub-list for extension extendee
+	0,   // [0:104] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -5897,13 +6418,14 @@ func file_lacuna_v1_operator_proto_init() {
 	file_lacuna_v1_operator_proto_msgTypes[24].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[50].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[56].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[59].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   59,
+			NumMessages:   63,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
