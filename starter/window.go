@@ -63,6 +63,7 @@ func adviceMessage(b sequence.BizType, seen *sequence.Delays, advice sequence.Wi
 		ConfirmTimeout: durationpb.New(b.ConfirmTimeout), SafetyWindow: durationpb.New(b.SafetyWindow),
 		Confirms: summaryMessage(&seen.Confirmed), LateConfirms: summaryMessage(&seen.Late), Abandonments: summaryMessage(&seen.Abandoned),
 		NoneAfter: durationOrNone(advice.NoneAfter), OnePerMillion: durationOrNone(advice.OnePerMillion), Remarks: advice.Remarks,
+		ConfirmDelays: bucketMessages(&seen.Confirmed), LateDelays: bucketMessages(&seen.Late), AbandonmentDelays: bucketMessages(&seen.Abandoned),
 	}
 	for _, c := range advice.Choices {
 		m.Choices = append(m.Choices, &lacunav1.WindowChoice{Window: durationpb.New(c.Window), LateAfter: c.LateAfter, Held: c.Held})
@@ -75,6 +76,16 @@ func summaryMessage(c *sequence.DelayCounts) *lacunav1.DelaySummary {
 		Count: c.Count(), P50: durationOrNone(c.Quantile(0.5)), P99: durationOrNone(c.Quantile(0.99)),
 		P999: durationOrNone(c.Quantile(0.999)), Max: durationOrNone(c.Quantile(1)),
 	}
+}
+
+// bucketMessages leaves out what is empty.
+func bucketMessages(c *sequence.DelayCounts) (buckets []*lacunav1.DelayBucket) {
+	for i, count := range c {
+		if count > 0 {
+			buckets = append(buckets, &lacunav1.DelayBucket{UpTo: durationpb.New(sequence.DelayBound(i)), Count: count})
+		}
+	}
+	return buckets
 }
 
 // durationOrNone leaves a duration out that is not known.

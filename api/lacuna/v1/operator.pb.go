@@ -2115,8 +2115,15 @@ type Conflict struct {
 	// When the present holder was handed the number.
 	CurrentIssuedTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=current_issued_time,json=currentIssuedTime,proto3" json:"current_issued_time,omitempty"`
 	DetectedTime      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=detected_time,json=detectedTime,proto3" json:"detected_time,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// The runs of both lives in the Temporal UI. Empty where no UI is configured.
+	RunUrl        string `protobuf:"bytes,8,opt,name=run_url,json=runUrl,proto3" json:"run_url,omitempty"`
+	CurrentRunUrl string `protobuf:"bytes,9,opt,name=current_run_url,json=currentRunUrl,proto3" json:"current_run_url,omitempty"`
+	// When the refused holder was handed the number, and when that life was given up. Absent where its life is the
+	// present one, or is not known.
+	IssuedTime    *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=issued_time,json=issuedTime,proto3" json:"issued_time,omitempty"`
+	AbandonedTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=abandoned_time,json=abandonedTime,proto3" json:"abandoned_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Conflict) Reset() {
@@ -2194,6 +2201,34 @@ func (x *Conflict) GetCurrentIssuedTime() *timestamppb.Timestamp {
 func (x *Conflict) GetDetectedTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.DetectedTime
+	}
+	return nil
+}
+
+func (x *Conflict) GetRunUrl() string {
+	if x != nil {
+		return x.RunUrl
+	}
+	return ""
+}
+
+func (x *Conflict) GetCurrentRunUrl() string {
+	if x != nil {
+		return x.CurrentRunUrl
+	}
+	return ""
+}
+
+func (x *Conflict) GetIssuedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.IssuedTime
+	}
+	return nil
+}
+
+func (x *Conflict) GetAbandonedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AbandonedTime
 	}
 	return nil
 }
@@ -2920,9 +2955,13 @@ type AdviseWindowResponse struct {
 	// The shortest that at most one in a million confirms came after; left out likewise.
 	OnePerMillion *durationpb.Duration `protobuf:"bytes,10,opt,name=one_per_million,json=onePerMillion,proto3" json:"one_per_million,omitempty"`
 	// What a person should know besides, in words.
-	Remarks       []string `protobuf:"bytes,11,rep,name=remarks,proto3" json:"remarks,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Remarks []string `protobuf:"bytes,11,rep,name=remarks,proto3" json:"remarks,omitempty"`
+	// How confirms, late_confirms and abandonments are spread, in ascending order, without what is empty.
+	ConfirmDelays     []*DelayBucket `protobuf:"bytes,12,rep,name=confirm_delays,json=confirmDelays,proto3" json:"confirm_delays,omitempty"`
+	LateDelays        []*DelayBucket `protobuf:"bytes,13,rep,name=late_delays,json=lateDelays,proto3" json:"late_delays,omitempty"`
+	AbandonmentDelays []*DelayBucket `protobuf:"bytes,14,rep,name=abandonment_delays,json=abandonmentDelays,proto3" json:"abandonment_delays,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *AdviseWindowResponse) Reset() {
@@ -3028,6 +3067,27 @@ func (x *AdviseWindowResponse) GetOnePerMillion() *durationpb.Duration {
 func (x *AdviseWindowResponse) GetRemarks() []string {
 	if x != nil {
 		return x.Remarks
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetConfirmDelays() []*DelayBucket {
+	if x != nil {
+		return x.ConfirmDelays
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetLateDelays() []*DelayBucket {
+	if x != nil {
+		return x.LateDelays
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetAbandonmentDelays() []*DelayBucket {
+	if x != nil {
+		return x.AbandonmentDelays
 	}
 	return nil
 }
@@ -5626,6 +5686,60 @@ func (x *MapNumber) GetArchived() bool {
 	return false
 }
 
+// DelayBucket is how many delays were as long as up_to or shorter, and longer than the bucket before it: a
+// doubling has eight. The last one, of 30 days, has what is longer as well.
+type DelayBucket struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UpTo          *durationpb.Duration   `protobuf:"bytes,1,opt,name=up_to,json=upTo,proto3" json:"up_to,omitempty"`
+	Count         int64                  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DelayBucket) Reset() {
+	*x = DelayBucket{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[63]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DelayBucket) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DelayBucket) ProtoMessage() {}
+
+func (x *DelayBucket) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[63]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DelayBucket.ProtoReflect.Descriptor instead.
+func (*DelayBucket) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{63}
+}
+
+func (x *DelayBucket) GetUpTo() *durationpb.Duration {
+	if x != nil {
+		return x.UpTo
+	}
+	return nil
+}
+
+func (x *DelayBucket) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
 var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
@@ -5761,7 +5875,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"r\n" +
 	"\x15ListConflictsResponse\x121\n" +
 	"\tconflicts\x18\x01 \x03(\v2\x13.lacuna.v1.ConflictR\tconflicts\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xce\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8f\x04\n" +
 	"\bConflict\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\tR\x06ticket\x12\x17\n" +
 	"\abiz_key\x18\x02 \x01(\tR\x06bizKey\x12%\n" +
@@ -5769,7 +5883,13 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x0fcurrent_biz_key\x18\x04 \x01(\tR\rcurrentBizKey\x125\n" +
 	"\rcurrent_state\x18\x05 \x01(\x0e2\x10.lacuna.v1.StateR\fcurrentState\x12J\n" +
 	"\x13current_issued_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x11currentIssuedTime\x12?\n" +
-	"\rdetected_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\fdetectedTime\"\xc7\x01\n" +
+	"\rdetected_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\fdetectedTime\x12\x17\n" +
+	"\arun_url\x18\b \x01(\tR\x06runUrl\x12&\n" +
+	"\x0fcurrent_run_url\x18\t \x01(\tR\rcurrentRunUrl\x12;\n" +
+	"\vissued_time\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"issuedTime\x12A\n" +
+	"\x0eabandoned_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\rabandonedTime\"\xc7\x01\n" +
 	"\fAuditRequest\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x16\n" +
 	"\x06period\x18\x02 \x01(\tR\x06period\x12\x13\n" +
@@ -5833,7 +5953,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x13AdviseWindowRequest\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x12\n" +
 	"\x04days\x18\x02 \x01(\x05R\x04days\x123\n" +
-	"\awindows\x18\x03 \x03(\v2\x19.google.protobuf.DurationR\awindows\"\xf8\x04\n" +
+	"\awindows\x18\x03 \x03(\v2\x19.google.protobuf.DurationR\awindows\"\xb7\x06\n" +
 	"\x14AdviseWindowResponse\x120\n" +
 	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
 	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12B\n" +
@@ -5847,7 +5967,11 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"none_after\x18\t \x01(\v2\x19.google.protobuf.DurationR\tnoneAfter\x12A\n" +
 	"\x0fone_per_million\x18\n" +
 	" \x01(\v2\x19.google.protobuf.DurationR\ronePerMillion\x12\x18\n" +
-	"\aremarks\x18\v \x03(\tR\aremarks\"\xda\x01\n" +
+	"\aremarks\x18\v \x03(\tR\aremarks\x12=\n" +
+	"\x0econfirm_delays\x18\f \x03(\v2\x16.lacuna.v1.DelayBucketR\rconfirmDelays\x127\n" +
+	"\vlate_delays\x18\r \x03(\v2\x16.lacuna.v1.DelayBucketR\n" +
+	"lateDelays\x12E\n" +
+	"\x12abandonment_delays\x18\x0e \x03(\v2\x16.lacuna.v1.DelayBucketR\x11abandonmentDelays\"\xda\x01\n" +
 	"\fDelaySummary\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\x03R\x05count\x12+\n" +
 	"\x03p50\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03p50\x12+\n" +
@@ -6074,7 +6198,10 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x05state\x18\x02 \x01(\x0e2\x10.lacuna.v1.StateR\x05state\x12\x12\n" +
 	"\x04life\x18\x03 \x01(\x05R\x04life\x12\x17\n" +
 	"\abiz_key\x18\x04 \x01(\tR\x06bizKey\x12\x1a\n" +
-	"\barchived\x18\x05 \x01(\bR\barchived*T\n" +
+	"\barchived\x18\x05 \x01(\bR\barchived\"S\n" +
+	"\vDelayBucket\x12.\n" +
+	"\x05up_to\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x04upTo\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count*T\n" +
 	"\x05Track\x12\x15\n" +
 	"\x11TRACK_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vTRACK_EVERY\x10\x01\x12\x13\n" +
@@ -6173,7 +6300,7 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -6247,27 +6374,28 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(*MapNumbersResponse)(nil),          // 69: lacuna.v1.MapNumbersResponse
 	(*MapCell)(nil),                     // 70: lacuna.v1.MapCell
 	(*MapNumber)(nil),                   // 71: lacuna.v1.MapNumber
-	(*durationpb.Duration)(nil),         // 72: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 73: google.protobuf.Timestamp
-	(State)(0),                          // 74: lacuna.v1.State
-	(*Number)(nil),                      // 75: lacuna.v1.Number
+	(*DelayBucket)(nil),                 // 72: lacuna.v1.DelayBucket
+	(*durationpb.Duration)(nil),         // 73: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 74: google.protobuf.Timestamp
+	(State)(0),                          // 75: lacuna.v1.State
+	(*Number)(nil),                      // 76: lacuna.v1.Number
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	72,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	72,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	73,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	73,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	2,   // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	3,   // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	4,   // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	72,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	73,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	1,   // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
 	10,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	72,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	73,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,   // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	72,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
-	72,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
+	73,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	73,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
 	11,  // 12: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
 	12,  // 13: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	72,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	73,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
 	9,   // 15: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 16: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 17: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
@@ -6278,128 +6406,134 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	22,  // 22: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
 	5,   // 23: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
 	5,   // 24: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	73,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	74,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	74,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	75,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
 	19,  // 27: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	19,  // 28: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	73,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
+	74,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
 	30,  // 30: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	74,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	73,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	73,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	73,  // 34: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
-	33,  // 35: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
-	35,  // 36: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
-	36,  // 37: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
-	34,  // 38: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
-	6,   // 39: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	74,  // 40: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	73,  // 41: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	72,  // 42: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	73,  // 43: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	73,  // 44: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	72,  // 45: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	72,  // 46: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
-	39,  // 47: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
-	39,  // 48: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
-	39,  // 49: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
-	40,  // 50: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	72,  // 51: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	72,  // 52: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
-	72,  // 53: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	72,  // 54: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	72,  // 55: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	72,  // 56: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	72,  // 57: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
-	44,  // 58: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	43,  // 59: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
-	45,  // 60: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
-	45,  // 61: lacuna.v1.RunDrift.settled:type_name -> lacuna.v1.PoolDifference
-	45,  // 62: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
-	45,  // 63: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
-	45,  // 64: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
-	45,  // 65: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
-	44,  // 66: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	7,   // 67: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
-	73,  // 68: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
-	73,  // 69: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
-	73,  // 70: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
-	73,  // 71: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
-	7,   // 72: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
-	72,  // 73: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
-	48,  // 74: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
-	48,  // 75: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
-	48,  // 76: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
-	73,  // 77: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
-	57,  // 78: lacuna.v1.VerifySealsResponse.chains:type_name -> lacuna.v1.SealChain
-	58,  // 79: lacuna.v1.VerifySealsResponse.faults:type_name -> lacuna.v1.SealFault
-	73,  // 80: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
-	8,   // 81: lacuna.v1.SealFault.kind:type_name -> lacuna.v1.SealFaultKind
-	74,  // 82: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
-	73,  // 83: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
-	73,  // 84: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
-	72,  // 85: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
-	75,  // 86: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
-	73,  // 87: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
-	73,  // 88: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
-	73,  // 89: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
-	72,  // 90: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
-	73,  // 91: lacuna.v1.ListActivityResponse.time:type_name -> google.protobuf.Timestamp
-	72,  // 92: lacuna.v1.ListActivityResponse.patrol_age:type_name -> google.protobuf.Duration
-	65,  // 93: lacuna.v1.ListActivityResponse.activities:type_name -> lacuna.v1.Activity
-	66,  // 94: lacuna.v1.Activity.minutes:type_name -> lacuna.v1.ActivityMinute
-	67,  // 95: lacuna.v1.Activity.states:type_name -> lacuna.v1.StateCount
-	73,  // 96: lacuna.v1.Activity.counted_time:type_name -> google.protobuf.Timestamp
-	72,  // 97: lacuna.v1.Activity.oldest_overdue:type_name -> google.protobuf.Duration
-	73,  // 98: lacuna.v1.ActivityMinute.time:type_name -> google.protobuf.Timestamp
-	74,  // 99: lacuna.v1.StateCount.state:type_name -> lacuna.v1.State
-	73,  // 100: lacuna.v1.MapNumbersResponse.time:type_name -> google.protobuf.Timestamp
-	70,  // 101: lacuna.v1.MapNumbersResponse.cells:type_name -> lacuna.v1.MapCell
-	71,  // 102: lacuna.v1.MapCell.number:type_name -> lacuna.v1.MapNumber
-	74,  // 103: lacuna.v1.MapNumber.state:type_name -> lacuna.v1.State
-	13,  // 104: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	15,  // 105: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	17,  // 106: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	20,  // 107: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	24,  // 108: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	26,  // 109: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	28,  // 110: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	31,  // 111: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	37,  // 112: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	41,  // 113: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
-	46,  // 114: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
-	49,  // 115: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
-	51,  // 116: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
-	53,  // 117: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
-	55,  // 118: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
-	59,  // 119: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
-	61,  // 120: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
-	63,  // 121: lacuna.v1.OperatorService.ListActivity:input_type -> lacuna.v1.ListActivityRequest
-	68,  // 122: lacuna.v1.OperatorService.MapNumbers:input_type -> lacuna.v1.MapNumbersRequest
-	14,  // 123: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	16,  // 124: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	18,  // 125: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	21,  // 126: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	25,  // 127: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	27,  // 128: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	29,  // 129: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	32,  // 130: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	38,  // 131: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	42,  // 132: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
-	47,  // 133: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
-	50,  // 134: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
-	52,  // 135: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
-	54,  // 136: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
-	56,  // 137: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
-	60,  // 138: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
-	62,  // 139: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
-	64,  // 140: lacuna.v1.OperatorService.ListActivity:output_type -> lacuna.v1.ListActivityResponse
-	69,  // 141: lacuna.v1.OperatorService.MapNumbers:output_type -> lacuna.v1.MapNumbersResponse
-	123, // [123:142] is the sub-list for method output_type
-	104, // [104:123] is the sub-list for method input_type
-	104, // [104:104] is the sub-list for extension type_name
-	104, // [104:104] is the sub-list for extension extendee
-	0,   // [0:104] is the sub-list for field type_name
+	75,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	74,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	74,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	74,  // 34: lacuna.v1.Conflict.issued_time:type_name -> google.protobuf.Timestamp
+	74,  // 35: lacuna.v1.Conflict.abandoned_time:type_name -> google.protobuf.Timestamp
+	74,  // 36: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	33,  // 37: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
+	35,  // 38: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
+	36,  // 39: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
+	34,  // 40: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
+	6,   // 41: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
+	75,  // 42: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	74,  // 43: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	73,  // 44: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	74,  // 45: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	74,  // 46: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	73,  // 47: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	73,  // 48: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	39,  // 49: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
+	39,  // 50: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
+	39,  // 51: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
+	40,  // 52: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
+	73,  // 53: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	73,  // 54: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	72,  // 55: lacuna.v1.AdviseWindowResponse.confirm_delays:type_name -> lacuna.v1.DelayBucket
+	72,  // 56: lacuna.v1.AdviseWindowResponse.late_delays:type_name -> lacuna.v1.DelayBucket
+	72,  // 57: lacuna.v1.AdviseWindowResponse.abandonment_delays:type_name -> lacuna.v1.DelayBucket
+	73,  // 58: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	73,  // 59: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	73,  // 60: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	73,  // 61: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	73,  // 62: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	44,  // 63: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	43,  // 64: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
+	45,  // 65: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
+	45,  // 66: lacuna.v1.RunDrift.settled:type_name -> lacuna.v1.PoolDifference
+	45,  // 67: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
+	45,  // 68: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
+	45,  // 69: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
+	45,  // 70: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
+	44,  // 71: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	7,   // 72: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
+	74,  // 73: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
+	74,  // 74: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	74,  // 75: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
+	74,  // 76: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
+	7,   // 77: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
+	73,  // 78: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
+	48,  // 79: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
+	48,  // 80: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
+	48,  // 81: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
+	74,  // 82: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
+	57,  // 83: lacuna.v1.VerifySealsResponse.chains:type_name -> lacuna.v1.SealChain
+	58,  // 84: lacuna.v1.VerifySealsResponse.faults:type_name -> lacuna.v1.SealFault
+	74,  // 85: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
+	8,   // 86: lacuna.v1.SealFault.kind:type_name -> lacuna.v1.SealFaultKind
+	75,  // 87: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
+	74,  // 88: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
+	74,  // 89: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
+	73,  // 90: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
+	76,  // 91: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
+	74,  // 92: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
+	74,  // 93: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
+	74,  // 94: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
+	73,  // 95: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
+	74,  // 96: lacuna.v1.ListActivityResponse.time:type_name -> google.protobuf.Timestamp
+	73,  // 97: lacuna.v1.ListActivityResponse.patrol_age:type_name -> google.protobuf.Duration
+	65,  // 98: lacuna.v1.ListActivityResponse.activities:type_name -> lacuna.v1.Activity
+	66,  // 99: lacuna.v1.Activity.minutes:type_name -> lacuna.v1.ActivityMinute
+	67,  // 100: lacuna.v1.Activity.states:type_name -> lacuna.v1.StateCount
+	74,  // 101: lacuna.v1.Activity.counted_time:type_name -> google.protobuf.Timestamp
+	73,  // 102: lacuna.v1.Activity.oldest_overdue:type_name -> google.protobuf.Duration
+	74,  // 103: lacuna.v1.ActivityMinute.time:type_name -> google.protobuf.Timestamp
+	75,  // 104: lacuna.v1.StateCount.state:type_name -> lacuna.v1.State
+	74,  // 105: lacuna.v1.MapNumbersResponse.time:type_name -> google.protobuf.Timestamp
+	70,  // 106: lacuna.v1.MapNumbersResponse.cells:type_name -> lacuna.v1.MapCell
+	71,  // 107: lacuna.v1.MapCell.number:type_name -> lacuna.v1.MapNumber
+	75,  // 108: lacuna.v1.MapNumber.state:type_name -> lacuna.v1.State
+	73,  // 109: lacuna.v1.DelayBucket.up_to:type_name -> google.protobuf.Duration
+	13,  // 110: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	15,  // 111: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	17,  // 112: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	20,  // 113: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	24,  // 114: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	26,  // 115: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	28,  // 116: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	31,  // 117: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	37,  // 118: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	41,  // 119: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	46,  // 120: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	49,  // 121: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
+	51,  // 122: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
+	53,  // 123: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
+	55,  // 124: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
+	59,  // 125: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
+	61,  // 126: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
+	63,  // 127: lacuna.v1.OperatorService.ListActivity:input_type -> lacuna.v1.ListActivityRequest
+	68,  // 128: lacuna.v1.OperatorService.MapNumbers:input_type -> lacuna.v1.MapNumbersRequest
+	14,  // 129: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	16,  // 130: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	18,  // 131: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	21,  // 132: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	25,  // 133: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	27,  // 134: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	29,  // 135: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	32,  // 136: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	38,  // 137: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	42,  // 138: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	47,  // 139: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	50,  // 140: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
+	52,  // 141: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
+	54,  // 142: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
+	56,  // 143: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
+	60,  // 144: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
+	62,  // 145: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
+	64,  // 146: lacuna.v1.OperatorService.ListActivity:output_type -> lacuna.v1.ListActivityResponse
+	69,  // 147: lacuna.v1.OperatorService.MapNumbers:output_type -> lacuna.v1.MapNumbersResponse
+	129, // [129:148] is the sub-list for method output_type
+	110, // [110:129] is the sub-list for method input_type
+	110, // [110:110] is the sub-list for extension type_name
+	110, // [110:110] is the sub-list for extension extendee
+	0,   // [0:110] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -6425,7 +6559,7 @@ func file_lacuna_v1_operator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   63,
+			NumMessages:   64,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
