@@ -76,6 +76,15 @@ func (c *Console) routes() {
 	c.show("POST /numbers/{bizType}/{seqNo}/confirm", c.confirm)
 	c.show("GET /numbers/{bizType}/{seqNo}/abandon", c.askAbandon)
 	c.show("POST /numbers/{bizType}/{seqNo}/abandon", c.abandon)
+	c.show("GET /map", c.mapList)
+	c.show("GET /map/{bizType}", c.mapPage)
+	c.show("GET /dead", c.desk)
+	c.show("GET /dead/", func(*http.Request) (view, error) { return view{to: deadPath}, nil }) // a form's address, asked for again
+	c.show("POST /dead/ask", c.askAct)
+	c.show("POST /dead/act", c.doAct)
+	c.show("GET /conflicts", c.conflicts)
+	c.show("GET /window", c.windowList)
+	c.show("GET /window/{bizType}", c.window)
 	c.show("/", func(*http.Request) (view, error) { return view{}, errNoPage })
 }
 

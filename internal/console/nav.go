@@ -11,6 +11,10 @@ type navEntry struct {
 var nav = []navEntry{
 	{"/", "Overview"},
 	{"/search", "Search"},
+	{"/map", "Gap map"},
+	{"/dead", "Dead letters"},
+	{"/conflicts", "Conflicts"},
+	{"/window", "Window"},
 	{"/types", "Biz types"},
 }
 

@@ -38,6 +38,8 @@ func (c *Console) show(pattern string, page func(*http.Request) (view, error)) {
 		switch {
 		case err != nil:
 			c.fail(w, r, err)
+		case v.status == http.StatusNoContent:
+			w.WriteHeader(v.status)
 		case v.to != "":
 			http.Redirect(w, r, v.to, http.StatusSeeOther)
 		default:
@@ -112,5 +114,7 @@ var helpers = template.FuncMap{
 	"clock":    func(t time.Time) string { return t.UTC().Format("15:04") },
 	"duration": durationWords,
 	"count":    counted,
+	"short":    shortWords,
+	"roughly":  roughly,
 	"form":     func(v *visitor) string { return v.FormToken },
 }
