@@ -32,8 +32,12 @@ func (s *stack) take(t *testing.T, bizType, bizKey string, count int) (tickets [
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"bizType": bizType, "bizKey": bizKey, "count": count})
 	require.NoError(t, err)
-	status, answer := s.call(t, "Next", string(body))
-	require.Equal(t, http.StatusOK, status, "%v", answer)
+	var answer map[string]any
+	testkit.Eventually(t, func() bool {
+		var status int
+		status, answer = s.call(t, "Next", string(body))
+		return status == http.StatusOK
+	}, "no %d numbers of %s", count, bizType) // a new biz type is asked for more than memory has
 	for _, n := range answer["numbers"].([]any) {
 		tickets = append(tickets, n.(map[string]any)["ticket"].(string))
 	}
@@ -63,10 +67,10 @@ func (s *stack) die(t *testing.T, bizType string, tickets []string) {
 	testkit.Eventually(t, func() bool { return s.count(t, "biz_type = '"+bizType+"' AND status = 6") == dead+len(tickets) }, "they did not die")
 }
 
-// shop is a biz type that has lived: 1,600 numbers in every state that lasts, some of them for an attacker.
+// shop is a biz type that has lived: some 1,600 numbers in every state that lasts, some of them for an attacker.
 func (s *stack) shop(t *testing.T) {
 	t.Helper()
-	s.put(t, `{"name":"SHOP","format":"S-{seq:6}","confirmTimeout":"3600s","safetyWindow":"3600s"}`)
+	s.put(t, `{"name":"SHOP","format":"S-{seq:6}","confirmTimeout":"3600s","safetyWindow":"3600s","track":"TRACK_UNSETTLED","trackAfter":"3600s"}`)
 	numbers := append(s.take(t, "SHOP", "cart-1", 1_000), s.take(t, "SHOP", "cart-2", 572)...)
 	s.settleAll(t, "ACTION_CONFIRM", numbers[:1_000])
 	s.settleAll(t, "ACTION_CONFIRM", numbers[1_000:1_560])
@@ -158,33 +162,45 @@ func TestConsoleDesk(t *testing.T) {
 	t.Run("the desk", func(t *testing.T) { s.deskByKeyboard(t, tab) })
 }
 
+// valueIn is the lowest value of SHOP in a state.
+func (s *stack) valueIn(t *testing.T, state sequence.State) (value int64) {
+	t.Helper()
+	require.NoError(t, s.ledger.DB().QueryRowContext(t.Context(), "SELECT MIN(value) FROM t_seq_issue_log WHERE biz_type = 'SHOP' AND status = ?", state).Scan(&value))
+	return value
+}
+
 func (s *stack) mapByKeyboard(t *testing.T, tab *browser.Tab) {
 	tab.Go(s.starter.url + "/map/SHOP")
-	require.Contains(t, tab.Text("#live"), "a cell for each 10")
+	require.Contains(t, tab.Text("#live"), "a cell for each 100")
 	tab.TabTo("#c1")
 	tab.Key(kb.ArrowRight)
-	tab.TabTo("#c11:focus")
+	require.True(t, tab.Has("#c101:focus"))
 	tab.Key(kb.End + kb.Home + kb.ArrowDown + kb.ArrowUp + kb.ArrowRight)
+	require.True(t, tab.Has("#c101:focus"), "the arrows lead back")
 	tab.Key(kb.Enter)
-	tab.Await("#live", "1 to 100, a cell for each number")
-	require.Equal(t, "/map/SHOP?from=1&to=100", tab.Address())
+	tab.Await("#live", "101 to 200, a cell for each number")
+	require.Equal(t, "/map/SHOP?from=101&to=200", tab.Address())
 	tab.TabTo("#right")
 	tab.Key(kb.Enter)
-	tab.Await("#live", "101 to 200")
+	tab.Await("#live", "201 to 300")
 	tab.TabTo("#out")
 	tab.Key(kb.Enter)
-	tab.Await("#live", "a cell for each 10")
+	tab.Await("#live", "1 to 1,000, a cell for each 10")
 
+	dead, held := s.valueIn(t, sequence.Dead), s.valueIn(t, sequence.Allocated)
+	seqNo := func(value int64) string { return fmt.Sprintf("S-%06d", value) }
 	tab.TabTo("#at")
-	tab.Key("S-001590" + kb.Enter)
+	tab.Key(seqNo(dead) + kb.Enter)
 	tab.Await("#live", "1,501 to 1,600")
-	require.Contains(t, tab.Text("#c1590"), "S-001590: DEAD")
+	cell := func(value int64) string { return fmt.Sprintf("#c%d", value) }
+	require.Contains(t, tab.Text(cell(dead)), seqNo(dead)+": DEAD")
 
 	// It moves live, and keeps the focus.
-	tab.TabTo("#c1590")
-	s.settleAll(t, "ACTION_CONFIRM", []string{"SHOP~S-001565~1"})
-	tab.Await("#c1565", "S-001565: CONFIRMED")
-	require.True(t, tab.Has("#c1590:focus"))
+	tab.TabTo(cell(dead))
+	tab.Await(cell(held), seqNo(held)+": ALLOCATED")
+	s.settleAll(t, "ACTION_CONFIRM", []string{"SHOP~" + seqNo(held) + "~1"})
+	tab.Await(cell(held), seqNo(held)+": CONFIRMED")
+	require.True(t, tab.Has(cell(dead)+":focus"))
 	require.Empty(t, tab.Complaints())
 }
 
@@ -266,7 +282,7 @@ func (s *stack) deskByKeyboard(t *testing.T, tab *browser.Tab) {
 	tab.TabTo("button[value=write-off]")
 	tab.Key(kb.Enter)
 	tab.Await("h1", "Write off 1 number?")
-	s.inspectNow(t, tab, "dead-write-off")
+	require.Empty(t, tab.Axe())
 	tab.TabTo("#reason")
 	tab.Key(" " + kb.Enter)
 	tab.Await("#fault", "Say why")
@@ -287,7 +303,7 @@ func (s *stack) deskByKeyboard(t *testing.T, tab *browser.Tab) {
 	tab.Key(kb.Enter)
 	tab.Await("h1", fmt.Sprintf("Send %d numbers back?", dead-1))
 	tab.Await(".notice", "at 200/s that takes")
-	s.inspectNow(t, tab, "dead-requeue")
+	require.Empty(t, tab.Axe())
 	tab.TabTo("#rate")
 	tab.Key(kb.Backspace + kb.Backspace + kb.Backspace + "4")
 	tab.TabTo("#reason")
@@ -299,12 +315,6 @@ func (s *stack) deskByKeyboard(t *testing.T, tab *browser.Tab) {
 	tab.Await(".notice", "Nothing waits for a person")
 	require.Empty(t, tab.Dialogs())
 	require.Empty(t, tab.Complaints())
-}
-
-// inspectNow asks axe-core of a page that a form has led to.
-func (s *stack) inspectNow(t *testing.T, tab *browser.Tab, name string) {
-	t.Helper()
-	require.Empty(t, tab.Axe(), name)
 }
 
 func textOf(t *testing.T, response *http.Response) string {

@@ -22,8 +22,8 @@ const (
 	chartRight  = 14.0
 	chartTop    = 46.0 // the names of the lines stand there
 	chartBottom = 26.0
-	// barsPerDoubling is how fine the bars are.
-	barsPerDoubling = 2
+	// barsPerDoubling is how fine the bars are: as fine as the buckets, so that none stands on both sides of a window.
+	barsPerDoubling = 8
 	// leastTickRoom keeps the words of an axis apart.
 	leastTickRoom = 52.0
 )
@@ -78,7 +78,11 @@ func drawDelays(size chartSize, delays []*lacunav1.DelayBucket, lines []chartLin
 	}
 	for at, n := range bars {
 		left, right := x(float64(at)/barsPerDoubling), x(float64(at+1)/barsPerDoubling)
-		c.Bars = append(c.Bars, chartBar{X: left, Y: y(float64(n)), Width: max(right-left-1, 1), Height: c.Bottom - y(float64(n))})
+		gap := 0.0
+		if right-left > 3 {
+			gap = 1
+		}
+		c.Bars = append(c.Bars, chartBar{X: left, Y: y(float64(n)), Width: right - left - gap, Height: c.Bottom - y(float64(n))})
 	}
 	for n := 0.0; n <= steps; n++ {
 		c.YTicks = append(c.YTicks, chartTick{y(math.Pow(10, n)), shortWords(int64(math.Pow(10, n)))})
