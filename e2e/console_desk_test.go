@@ -124,6 +124,7 @@ func abs(n int) int { return max(n, -n) }
 // The pages for those who look for gaps, as people see them, and every act of the desk by keyboard.
 func TestConsoleDesk(t *testing.T) {
 	s := newStack(t)
+	reader := s.newToken(t, access.Token{Name: "reader", Role: access.RoleAuditor}) // known by the time that it is needed
 	s.shop(t)
 	s.meet(t)
 	s.put(t, `{"name":"INVOICE","format":"INV{yyyy}{MM}-{seq:6}"}`)
@@ -158,7 +159,7 @@ func TestConsoleDesk(t *testing.T) {
 		require.Empty(t, tab.Dialogs())
 		require.Empty(t, tab.Complaints())
 	})
-	t.Run("forms of others are refused", s.forms)
+	t.Run("forms of others are refused", func(t *testing.T) { s.forms(t, reader) })
 	t.Run("the desk", func(t *testing.T) { s.deskByKeyboard(t, tab) })
 }
 
@@ -205,7 +206,7 @@ func (s *stack) mapByKeyboard(t *testing.T, tab *browser.Tab) {
 }
 
 // forms sends forms of the desk as another site, and another session, would.
-func (s *stack) forms(t *testing.T) {
+func (s *stack) forms(t *testing.T, reader string) {
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
 	person := &http.Client{Jar: jar}
@@ -262,8 +263,9 @@ func (s *stack) forms(t *testing.T) {
 	require.Contains(t, text, "Nothing is chosen")
 
 	// Whoever may only read sees the letters, and no form; and the API refuses what is sent all the same.
-	send("/sign-in", nil, url.Values{"token": {s.newToken(t, access.Token{Name: "reader", Role: access.RoleAuditor})}})
+	send("/sign-in", nil, url.Values{"token": {reader}})
 	text = page("/dead")
+	require.Contains(t, text, "<b>reader</b>")
 	require.NotContains(t, text, "Write off")
 	own = regexp.MustCompile(`name="form_token" value="([^"]+)"`).FindStringSubmatch(text)
 	status, _ = send("/dead/act", nil, act(own[1]))

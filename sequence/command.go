@@ -150,6 +150,7 @@ type Command struct {
 	Outage Outage
 	// OnHold: of those that wait for a deadline. No deadline is acted on now; the ledger says so.
 	OnHold bool
-	// Reason: of Bury, Requeue and WriteOff, in words, at most MaxReason bytes.
+	// Reason: of Bury, Requeue and WriteOff, in words, at most MaxReason bytes; of Confirm and Abandon only where a
+	// person settles by hand, who is then kept with it.
 	Reason string
 }

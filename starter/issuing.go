@@ -60,7 +60,10 @@ func (s *issuing) History(ctx context.Context, bizType, seqNo string) (h wire.Hi
 	}
 	h.Number, h.RunURL = n, s.runs.Of(n.Ticket())
 	for _, l := range lives {
-		h.Lives = append(h.Lives, wire.Life(l))
+		h.Lives = append(h.Lives, wire.Life{
+			Ticket: l.Ticket, BatchID: l.BatchID, BizKey: l.BizKey, IssuedTime: l.IssuedTime, AbandonedTime: l.AbandonedTime, Reason: l.Reason,
+			RunURL: s.runs.Of(l.Ticket),
+		})
 	}
 	events, err := s.ledger.Events(ctx, bizType, seqNo)
 	if err != nil {

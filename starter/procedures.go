@@ -37,6 +37,7 @@ var rules = map[string]rule{
 	lacunav1connect.OperatorServiceListNumbersProcedure:     {right: access.RightRead},
 	lacunav1connect.OperatorServiceGetStatusProcedure:       {right: access.RightRead},
 	lacunav1connect.OperatorServiceVerifySealsProcedure:     {right: access.RightRead},
+	lacunav1connect.OperatorServiceListActivityProcedure:    {right: access.RightRead},
 	lacunav1connect.OperatorServiceMapNumbersProcedure:      {right: access.RightRead},
 
 	lacunav1connect.OperatorServiceRequeueDeadLettersProcedure:  {right: access.RightOperate},

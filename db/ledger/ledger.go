@@ -18,11 +18,12 @@ const maxOpenConns = 16
 
 // Ledger is the numbers' tables. It is safe for concurrent use.
 type Ledger struct {
-	db      *sql.DB
-	log     *slog.Logger
-	counter Counter
-	observe Observer
-	delays  delayCounts
+	db       *sql.DB
+	log      *slog.Logger
+	counter  Counter
+	observe  Observer
+	delays   delayCounts
+	activity activityCounts
 }
 
 // Observer is told of decisions that were committed, in the context of who asked for them. It must not wait.

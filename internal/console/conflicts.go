@@ -80,7 +80,7 @@ func (c *Console) conflicts(r *http.Request) (view, error) {
 }
 
 func conflictOf(found *lacunav1.Conflict) conflictView {
-	v := conflictView{Conflict: found, State: strings.TrimPrefix(found.GetCurrentState().String(), "STATE_"), SameLife: found.GetTicket() == found.GetCurrentTicket()}
+	v := conflictView{Conflict: found, State: stateName(found.GetCurrentState()), SameLife: found.GetTicket() == found.GetCurrentTicket()}
 	if parts := strings.Split(found.GetCurrentTicket(), "~"); len(parts) == 3 {
 		v.Number = parts[1]
 		v.To = numberPath(parts[0], parts[1])

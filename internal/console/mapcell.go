@@ -2,7 +2,6 @@ package console
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
@@ -95,7 +94,7 @@ func (v *mapView) into(cell *lacunav1.MapCell) string {
 
 // numberPath is the address of a number's page.
 func numberPath(bizType, seqNo string) string {
-	return "/numbers/" + url.PathEscape(bizType) + "/" + url.PathEscape(seqNo)
+	return pathOf(&lacunav1.Number{BizType: bizType, SeqNo: seqNo})
 }
 
 func numberWords(cell *lacunav1.MapCell, class gapmap.Class) string {

@@ -10,10 +10,12 @@ type navEntry struct {
 // nav is the header's, in its order.
 var nav = []navEntry{
 	{"/", "Overview"},
+	{"/search", "Search"},
 	{"/map", "Gap map"},
 	{"/dead", "Dead letters"},
 	{"/conflicts", "Conflicts"},
 	{"/window", "Window"},
+	{"/types", "Biz types"},
 }
 
 // Current reports whether the page at the address belongs to the entry.

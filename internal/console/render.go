@@ -111,8 +111,9 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, v v
 var helpers = template.FuncMap{
 	"time":     timeWords,
 	"machine":  func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+	"clock":    func(t time.Time) string { return t.UTC().Format("15:04") },
 	"duration": durationWords,
-	"count":    countWords,
+	"count":    counted,
 	"short":    shortWords,
 	"roughly":  roughly,
 	"form":     func(v *visitor) string { return v.FormToken },

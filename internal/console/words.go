@@ -45,6 +45,24 @@ func durationWords(d time.Duration) string {
 	return strings.Join(words, " ")
 }
 
+// counted is countWords of a number that may be nowhere, as in templates.
+func counted(n any) (string, error) {
+	switch n := n.(type) {
+	case int64:
+		return countWords(n), nil
+	case *int64:
+		if n == nil {
+			return "—", nil
+		}
+		return countWords(*n), nil
+	case int32:
+		return countWords(int64(n)), nil
+	case int:
+		return countWords(int64(n)), nil
+	}
+	return "", fmt.Errorf("%T is no count", n)
+}
+
 // countWords is a count with a comma between its thousands.
 func countWords(n int64) string {
 	digits := strconv.FormatInt(n, 10)

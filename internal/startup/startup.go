@@ -121,11 +121,13 @@ func (p *Process) openLedger(ctx context.Context, dsn string) (*ledger.Ledger, e
 	return l, nil
 }
 
-// keepDelays writes what the process counts for window advice, until it closes: also what its stop settles.
+// keepDelays writes what the process counts for window advice and for the console, until it closes: also what its stop
+// settles.
 func (p *Process) keepDelays(ctx context.Context) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var keeping sync.WaitGroup
 	keeping.Go(func() { p.Ledger.KeepDelays(ctx) })
+	keeping.Go(func() { p.Ledger.KeepActivity(ctx) })
 	p.stopDelays = func() {
 		stop()
 		keeping.Wait()

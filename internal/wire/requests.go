@@ -70,5 +70,10 @@ func commandOf(c *lacunav1.Command) (sequence.Command, error) {
 	if err := sequence.ValidateBizKey(c.GetBizKey()); err != nil {
 		return sequence.Command{}, err
 	}
-	return sequence.Command{Kind: kind, Ticket: ticket, BizKey: c.GetBizKey()}, nil
+	if c.GetReason() != "" {
+		if err := sequence.ValidateReason(c.GetReason()); err != nil {
+			return sequence.Command{}, err
+		}
+	}
+	return sequence.Command{Kind: kind, Ticket: ticket, BizKey: c.GetBizKey(), Reason: c.GetReason()}, nil
 }

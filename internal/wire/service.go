@@ -81,7 +81,7 @@ func (s *Service) Next(ctx context.Context, r *connect.Request[lacunav1.NextRequ
 
 // Confirm carries out one confirm.
 func (s *Service) Confirm(ctx context.Context, r *connect.Request[lacunav1.ConfirmRequest]) (*connect.Response[lacunav1.ConfirmResponse], error) {
-	outcome, err := s.settleOne(ctx, sequence.Confirm, r.Msg, r.Msg.GetBizKey())
+	outcome, err := s.settleOne(ctx, sequence.Confirm, r.Msg, r.Msg.GetBizKey(), r.Msg.GetReason())
 	if err != nil {
 		return nil, err
 	}
@@ -90,19 +90,22 @@ func (s *Service) Confirm(ctx context.Context, r *connect.Request[lacunav1.Confi
 
 // Abandon carries out one abandon.
 func (s *Service) Abandon(ctx context.Context, r *connect.Request[lacunav1.AbandonRequest]) (*connect.Response[lacunav1.AbandonResponse], error) {
-	outcome, err := s.settleOne(ctx, sequence.Abandon, r.Msg, "")
+	outcome, err := s.settleOne(ctx, sequence.Abandon, r.Msg, "", r.Msg.GetReason())
 	if err != nil {
 		return nil, err
 	}
 	return connect.NewResponse(&lacunav1.AbandonResponse{Outcome: outcome}), nil
 }
 
-func (s *Service) settleOne(ctx context.Context, kind sequence.Kind, m named, bizKey string) (lacunav1.Outcome, error) {
+func (s *Service) settleOne(ctx context.Context, kind sequence.Kind, m named, bizKey, reason string) (lacunav1.Outcome, error) {
 	ticket, err := ticketOf(m)
+	if err == nil && reason != "" {
+		err = sequence.ValidateReason(reason)
+	}
 	if err != nil {
 		return 0, Error(err)
 	}
-	results, err := s.Issuing.Settle(ctx, []sequence.Command{{Kind: kind, Ticket: ticket, BizKey: bizKey}})
+	results, err := s.Issuing.Settle(ctx, []sequence.Command{{Kind: kind, Ticket: ticket, BizKey: bizKey, Reason: reason}})
 	if err == nil {
 		err = results[0].Err
 	}

@@ -34,6 +34,7 @@ type Life struct {
 	IssuedTime    time.Time
 	AbandonedTime time.Time
 	Reason        string
+	RunURL        string // empty where there is none to show
 }
 
 // Event is a transition that somebody may ask about later, and when it happened.
@@ -54,7 +55,7 @@ func (h History) message() *lacunav1.GetResponse {
 	for _, l := range h.Lives {
 		m.PastLives = append(m.PastLives, &lacunav1.PastLife{
 			Ticket: l.Ticket.String(), BatchId: l.BatchID, BizKey: l.BizKey,
-			IssuedTime: Time(l.IssuedTime), AbandonedTime: Time(l.AbandonedTime), Reason: l.Reason,
+			IssuedTime: Time(l.IssuedTime), AbandonedTime: Time(l.AbandonedTime), Reason: l.Reason, RunUrl: l.RunURL,
 		})
 	}
 	return m
@@ -68,12 +69,27 @@ func (h History) timeline() []*lacunav1.TimelineEntry {
 			all = append(all, &lacunav1.TimelineEntry{Time: Time(at), Ticket: t.String(), What: what, Actor: actor, Reason: reason, BizKey: bizKey})
 		}
 	}
+	type step struct {
+		ticket sequence.Ticket
+		what   string
+	}
+	told := map[step]bool{}      // what a person did by hand is an event: it is not told again of the row
 	for _, e := range h.Events { // before what they lead to in the same moment
-		add(e.Time, e.Ticket, e.Outcome.String(), e.Actor, e.Reason, "")
+		bizKey := ""
+		if e.Outcome == sequence.OutcomeConfirmed {
+			bizKey = h.Number.BizKey
+		}
+		add(e.Time, e.Ticket, e.Outcome.String(), e.Actor, e.Reason, bizKey)
+		told[step{e.Ticket, e.Outcome.String()}] = true
+	}
+	settled := func(at time.Time, t sequence.Ticket, what, actor, reason, bizKey string) {
+		if !told[step{t, what}] {
+			add(at, t, what, actor, reason, bizKey)
+		}
 	}
 	for _, l := range h.Lives {
 		add(l.IssuedTime, l.Ticket, whatIssued, sequence.ActorLacuna, "", l.BizKey)
-		add(l.AbandonedTime, l.Ticket, whatAbandoned, actorOf(l.Reason), l.Reason, "")
+		settled(l.AbandonedTime, l.Ticket, whatAbandoned, actorOf(l.Reason), l.Reason, "")
 	}
 	if n := h.Number; n.Life > 0 {
 		add(n.IssuedTime, n.Ticket(), whatIssued, sequence.ActorLacuna, "", n.BizKey)
@@ -81,8 +97,8 @@ func (h History) timeline() []*lacunav1.TimelineEntry {
 		if n.State != sequence.Confirmed && n.State != sequence.Dead && n.State != sequence.Retired { // they have reasons of their own
 			reason = n.Reason
 		}
-		add(n.AbandonedTime, n.Ticket(), whatAbandoned, actorOf(reason), reason, "")
-		add(n.ConfirmedTime, n.Ticket(), whatConfirmed, confirmedBy(n.Reason), n.Reason, n.BizKey)
+		settled(n.AbandonedTime, n.Ticket(), whatAbandoned, actorOf(reason), reason, "")
+		settled(n.ConfirmedTime, n.Ticket(), whatConfirmed, confirmedBy(n.Reason), n.Reason, n.BizKey)
 	}
 	for _, c := range h.Conflicts {
 		add(c.Time, c.Asked, whatConflict, sequence.ActorCaller, "held by "+c.Current.String()+", "+c.CurrentBizKey, c.AskedBizKey)

@@ -4846,6 +4846,386 @@ func (x *GetStatusResponse) GetAway() string {
 	return ""
 }
 
+type ListActivityRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty for all.
+	BizType string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// How many minutes back, the present one among them, 1 to 60. 15.
+	Minutes       int32 `protobuf:"varint,2,opt,name=minutes,proto3" json:"minutes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListActivityRequest) Reset() {
+	*x = ListActivityRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListActivityRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListActivityRequest) ProtoMessage() {}
+
+func (x *ListActivityRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListActivityRequest.ProtoReflect.Descriptor instead.
+func (*ListActivityRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *ListActivityRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *ListActivityRequest) GetMinutes() int32 {
+	if x != nil {
+		return x.Minutes
+	}
+	return 0
+}
+
+type ListActivityResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's time.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// How long ago the patrol last finished a round in which no step failed.
+	PatrolAge *durationpb.Duration `protobuf:"bytes,2,opt,name=patrol_age,json=patrolAge,proto3" json:"patrol_age,omitempty"`
+	// One for each biz type, in the order of their names.
+	Activities    []*Activity `protobuf:"bytes,3,rep,name=activities,proto3" json:"activities,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListActivityResponse) Reset() {
+	*x = ListActivityResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListActivityResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListActivityResponse) ProtoMessage() {}
+
+func (x *ListActivityResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListActivityResponse.ProtoReflect.Descriptor instead.
+func (*ListActivityResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *ListActivityResponse) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *ListActivityResponse) GetPatrolAge() *durationpb.Duration {
+	if x != nil {
+		return x.PatrolAge
+	}
+	return nil
+}
+
+func (x *ListActivityResponse) GetActivities() []*Activity {
+	if x != nil {
+		return x.Activities
+	}
+	return nil
+}
+
+// Activity is what happened to the numbers of one biz type, and where they stand.
+type Activity struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// The minutes asked for, without a gap, oldest first; the last one is not over. What a process counted in the last
+	// two seconds may be missing.
+	Minutes []*ActivityMinute `protobuf:"bytes,2,rep,name=minutes,proto3" json:"minutes,omitempty"`
+	// Where the numbers stood at counted_time, without those that were never allocated: only the states that there
+	// are. Absent until they were counted for the first time, some seconds after somebody asked.
+	States []*StateCount `protobuf:"bytes,3,rep,name=states,proto3" json:"states,omitempty"`
+	// They are counted again when this is older than ten seconds, or than twenty times what counting takes.
+	CountedTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=counted_time,json=countedTime,proto3" json:"counted_time,omitempty"`
+	// How many numbers the pool in Redis holds, of the present period where it has periods. Absent while Redis is away.
+	PoolDepth *int64 `protobuf:"varint,5,opt,name=pool_depth,json=poolDepth,proto3,oneof" json:"pool_depth,omitempty"`
+	// How many numbers wait for a person.
+	DeadLetters int64 `protobuf:"varint,6,opt,name=dead_letters,json=deadLetters,proto3" json:"dead_letters,omitempty"`
+	// How many conflicts were detected in the last 24 hours.
+	Conflicts int64 `protobuf:"varint,7,opt,name=conflicts,proto3" json:"conflicts,omitempty"`
+	// The period whose numbers are issued now; empty without a date in the format.
+	Period string `protobuf:"bytes,8,opt,name=period,proto3" json:"period,omitempty"`
+	// The highest value that was allocated in it; absent where none was.
+	Cursor *int64 `protobuf:"varint,9,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	// The highest value that the format has.
+	FormatMax int64 `protobuf:"varint,10,opt,name=format_max,json=formatMax,proto3" json:"format_max,omitempty"`
+	// For how long the number has been overdue that is so for longest, of the 1,000 oldest in each state; absent where
+	// none is. Once that rises, nobody sees to them.
+	OldestOverdue *durationpb.Duration `protobuf:"bytes,11,opt,name=oldest_overdue,json=oldestOverdue,proto3" json:"oldest_overdue,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Activity) Reset() {
+	*x = Activity{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Activity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Activity) ProtoMessage() {}
+
+func (x *Activity) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Activity.ProtoReflect.Descriptor instead.
+func (*Activity) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *Activity) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *Activity) GetMinutes() []*ActivityMinute {
+	if x != nil {
+		return x.Minutes
+	}
+	return nil
+}
+
+func (x *Activity) GetStates() []*StateCount {
+	if x != nil {
+		return x.States
+	}
+	return nil
+}
+
+func (x *Activity) GetCountedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CountedTime
+	}
+	return nil
+}
+
+func (x *Activity) GetPoolDepth() int64 {
+	if x != nil && x.PoolDepth != nil {
+		return *x.PoolDepth
+	}
+	return 0
+}
+
+func (x *Activity) GetDeadLetters() int64 {
+	if x != nil {
+		return x.DeadLetters
+	}
+	return 0
+}
+
+func (x *Activity) GetConflicts() int64 {
+	if x != nil {
+		return x.Conflicts
+	}
+	return 0
+}
+
+func (x *Activity) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *Activity) GetCursor() int64 {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return 0
+}
+
+func (x *Activity) GetFormatMax() int64 {
+	if x != nil {
+		return x.FormatMax
+	}
+	return 0
+}
+
+func (x *Activity) GetOldestOverdue() *durationpb.Duration {
+	if x != nil {
+		return x.OldestOverdue
+	}
+	return nil
+}
+
+// ActivityMinute is how many numbers changed their state in a minute, by the time at which that was written down.
+type ActivityMinute struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it began.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// Handed out: lives that began.
+	Issued int64 `protobuf:"varint,2,opt,name=issued,proto3" json:"issued,omitempty"`
+	// Confirmed, rescued ones among them.
+	Confirmed int64 `protobuf:"varint,3,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
+	// Given up by their callers, or by silence.
+	Abandoned     int64 `protobuf:"varint,4,opt,name=abandoned,proto3" json:"abandoned,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActivityMinute) Reset() {
+	*x = ActivityMinute{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActivityMinute) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActivityMinute) ProtoMessage() {}
+
+func (x *ActivityMinute) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActivityMinute.ProtoReflect.Descriptor instead.
+func (*ActivityMinute) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *ActivityMinute) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *ActivityMinute) GetIssued() int64 {
+	if x != nil {
+		return x.Issued
+	}
+	return 0
+}
+
+func (x *ActivityMinute) GetConfirmed() int64 {
+	if x != nil {
+		return x.Confirmed
+	}
+	return 0
+}
+
+func (x *ActivityMinute) GetAbandoned() int64 {
+	if x != nil {
+		return x.Abandoned
+	}
+	return 0
+}
+
+type StateCount struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	State         State                  `protobuf:"varint,1,opt,name=state,proto3,enum=lacuna.v1.State" json:"state,omitempty"`
+	Count         int64                  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StateCount) Reset() {
+	*x = StateCount{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StateCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StateCount) ProtoMessage() {}
+
+func (x *StateCount) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
+func (*StateCount) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *StateCount) GetState() State {
+	if x != nil {
+		return x.State
+	}
+	return State_STATE_RESERVED
+}
+
+func (x *StateCount) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
 type MapNumbersRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
@@ -4865,7 +5245,7 @@ type MapNumbersRequest struct {
 
 func (x *MapNumbersRequest) Reset() {
 	*x = MapNumbersRequest{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[54]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4877,7 +5257,7 @@ func (x *MapNumbersRequest) String() string {
 func (*MapNumbersRequest) ProtoMessage() {}
 
 func (x *MapNumbersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[54]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4890,7 +5270,7 @@ func (x *MapNumbersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapNumbersRequest.ProtoReflect.Descriptor instead.
 func (*MapNumbersRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{54}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *MapNumbersRequest) GetBizType() string {
@@ -4962,7 +5342,7 @@ type MapNumbersResponse struct {
 
 func (x *MapNumbersResponse) Reset() {
 	*x = MapNumbersResponse{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[55]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4974,7 +5354,7 @@ func (x *MapNumbersResponse) String() string {
 func (*MapNumbersResponse) ProtoMessage() {}
 
 func (x *MapNumbersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[55]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4987,7 +5367,7 @@ func (x *MapNumbersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapNumbersResponse.ProtoReflect.Descriptor instead.
 func (*MapNumbersResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{55}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *MapNumbersResponse) GetTime() *timestamppb.Timestamp {
@@ -5094,7 +5474,7 @@ type MapCell struct {
 
 func (x *MapCell) Reset() {
 	*x = MapCell{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[56]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5106,7 +5486,7 @@ func (x *MapCell) String() string {
 func (*MapCell) ProtoMessage() {}
 
 func (x *MapCell) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[56]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5119,7 +5499,7 @@ func (x *MapCell) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapCell.ProtoReflect.Descriptor instead.
 func (*MapCell) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{56}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *MapCell) GetFirst() int64 {
@@ -5244,7 +5624,7 @@ type MapNumber struct {
 
 func (x *MapNumber) Reset() {
 	*x = MapNumber{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[57]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5256,7 +5636,7 @@ func (x *MapNumber) String() string {
 func (*MapNumber) ProtoMessage() {}
 
 func (x *MapNumber) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[57]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5269,7 +5649,7 @@ func (x *MapNumber) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapNumber.ProtoReflect.Descriptor instead.
 func (*MapNumber) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{57}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *MapNumber) GetSeqNo() string {
@@ -5319,7 +5699,7 @@ type DelayBucket struct {
 
 func (x *DelayBucket) Reset() {
 	*x = DelayBucket{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[58]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5331,7 +5711,7 @@ func (x *DelayBucket) String() string {
 func (*DelayBucket) ProtoMessage() {}
 
 func (x *DelayBucket) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[58]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5344,7 +5724,7 @@ func (x *DelayBucket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelayBucket.ProtoReflect.Descriptor instead.
 func (*DelayBucket) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{58}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *DelayBucket) GetUpTo() *durationpb.Duration {
@@ -5735,7 +6115,43 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x128\n" +
 	"\n" +
 	"patrol_age\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\tpatrolAge\x12\x12\n" +
-	"\x04away\x18\a \x01(\tR\x04away\"\xb9\x01\n" +
+	"\x04away\x18\a \x01(\tR\x04away\"J\n" +
+	"\x13ListActivityRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x18\n" +
+	"\aminutes\x18\x02 \x01(\x05R\aminutes\"\xb5\x01\n" +
+	"\x14ListActivityResponse\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x128\n" +
+	"\n" +
+	"patrol_age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\tpatrolAge\x123\n" +
+	"\n" +
+	"activities\x18\x03 \x03(\v2\x13.lacuna.v1.ActivityR\n" +
+	"activities\"\xdd\x03\n" +
+	"\bActivity\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x123\n" +
+	"\aminutes\x18\x02 \x03(\v2\x19.lacuna.v1.ActivityMinuteR\aminutes\x12-\n" +
+	"\x06states\x18\x03 \x03(\v2\x15.lacuna.v1.StateCountR\x06states\x12=\n" +
+	"\fcounted_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\vcountedTime\x12\"\n" +
+	"\n" +
+	"pool_depth\x18\x05 \x01(\x03H\x00R\tpoolDepth\x88\x01\x01\x12!\n" +
+	"\fdead_letters\x18\x06 \x01(\x03R\vdeadLetters\x12\x1c\n" +
+	"\tconflicts\x18\a \x01(\x03R\tconflicts\x12\x16\n" +
+	"\x06period\x18\b \x01(\tR\x06period\x12\x1b\n" +
+	"\x06cursor\x18\t \x01(\x03H\x01R\x06cursor\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"format_max\x18\n" +
+	" \x01(\x03R\tformatMax\x12@\n" +
+	"\x0eoldest_overdue\x18\v \x01(\v2\x19.google.protobuf.DurationR\roldestOverdueB\r\n" +
+	"\v_pool_depthB\t\n" +
+	"\a_cursor\"\x94\x01\n" +
+	"\x0eActivityMinute\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
+	"\x06issued\x18\x02 \x01(\x03R\x06issued\x12\x1c\n" +
+	"\tconfirmed\x18\x03 \x01(\x03R\tconfirmed\x12\x1c\n" +
+	"\tabandoned\x18\x04 \x01(\x03R\tabandoned\"J\n" +
+	"\n" +
+	"StateCount\x12&\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x10.lacuna.v1.StateR\x05state\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"\xb9\x01\n" +
 	"\x11MapNumbersRequest\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x16\n" +
 	"\x06period\x18\x02 \x01(\tR\x06period\x12\x17\n" +
@@ -5846,7 +6262,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x17SEAL_FAULT_KIND_MISSING\x10\x04\x12\x17\n" +
 	"\x13SEAL_FAULT_KIND_END\x10\x05\x12\x1d\n" +
 	"\x19SEAL_FAULT_KIND_AMENDMENT\x10\x06\x12\x19\n" +
-	"\x15SEAL_FAULT_KIND_COVER\x10\a2\xe4\v\n" +
+	"\x15SEAL_FAULT_KIND_COVER\x10\a2\xba\f\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
@@ -5867,7 +6283,8 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\vRevokeToken\x12\x1d.lacuna.v1.RevokeTokenRequest\x1a\x1e.lacuna.v1.RevokeTokenResponse\x12Q\n" +
 	"\vVerifySeals\x12\x1d.lacuna.v1.VerifySealsRequest\x1a\x1e.lacuna.v1.VerifySealsResponse\"\x03\x90\x02\x01\x12Q\n" +
 	"\vListNumbers\x12\x1d.lacuna.v1.ListNumbersRequest\x1a\x1e.lacuna.v1.ListNumbersResponse\"\x03\x90\x02\x01\x12K\n" +
-	"\tGetStatus\x12\x1b.lacuna.v1.GetStatusRequest\x1a\x1c.lacuna.v1.GetStatusResponse\"\x03\x90\x02\x01\x12N\n" +
+	"\tGetStatus\x12\x1b.lacuna.v1.GetStatusRequest\x1a\x1c.lacuna.v1.GetStatusResponse\"\x03\x90\x02\x01\x12T\n" +
+	"\fListActivity\x12\x1e.lacuna.v1.ListActivityRequest\x1a\x1f.lacuna.v1.ListActivityResponse\"\x03\x90\x02\x01\x12N\n" +
 	"\n" +
 	"MapNumbers\x12\x1c.lacuna.v1.MapNumbersRequest\x1a\x1d.lacuna.v1.MapNumbersResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
@@ -5884,7 +6301,7 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -5949,32 +6366,37 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(*ListNumbersResponse)(nil),         // 60: lacuna.v1.ListNumbersResponse
 	(*GetStatusRequest)(nil),            // 61: lacuna.v1.GetStatusRequest
 	(*GetStatusResponse)(nil),           // 62: lacuna.v1.GetStatusResponse
-	(*MapNumbersRequest)(nil),           // 63: lacuna.v1.MapNumbersRequest
-	(*MapNumbersResponse)(nil),          // 64: lacuna.v1.MapNumbersResponse
-	(*MapCell)(nil),                     // 65: lacuna.v1.MapCell
-	(*MapNumber)(nil),                   // 66: lacuna.v1.MapNumber
-	(*DelayBucket)(nil),                 // 67: lacuna.v1.DelayBucket
-	(*durationpb.Duration)(nil),         // 68: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 69: google.protobuf.Timestamp
-	(State)(0),                          // 70: lacuna.v1.State
-	(*Number)(nil),                      // 71: lacuna.v1.Number
+	(*ListActivityRequest)(nil),         // 63: lacuna.v1.ListActivityRequest
+	(*ListActivityResponse)(nil),        // 64: lacuna.v1.ListActivityResponse
+	(*Activity)(nil),                    // 65: lacuna.v1.Activity
+	(*ActivityMinute)(nil),              // 66: lacuna.v1.ActivityMinute
+	(*StateCount)(nil),                  // 67: lacuna.v1.StateCount
+	(*MapNumbersRequest)(nil),           // 68: lacuna.v1.MapNumbersRequest
+	(*MapNumbersResponse)(nil),          // 69: lacuna.v1.MapNumbersResponse
+	(*MapCell)(nil),                     // 70: lacuna.v1.MapCell
+	(*MapNumber)(nil),                   // 71: lacuna.v1.MapNumber
+	(*DelayBucket)(nil),                 // 72: lacuna.v1.DelayBucket
+	(*durationpb.Duration)(nil),         // 73: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 74: google.protobuf.Timestamp
+	(State)(0),                          // 75: lacuna.v1.State
+	(*Number)(nil),                      // 76: lacuna.v1.Number
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	68,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	68,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	73,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	73,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	2,   // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	3,   // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	4,   // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	68,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	73,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	1,   // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
 	10,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	68,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	73,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,   // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	68,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
-	68,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
+	73,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	73,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
 	11,  // 12: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
 	12,  // 13: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	68,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	73,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
 	9,   // 15: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 16: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 17: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
@@ -5985,44 +6407,44 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	22,  // 22: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
 	5,   // 23: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
 	5,   // 24: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	69,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	70,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	74,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	75,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
 	19,  // 27: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	19,  // 28: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	69,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
+	74,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
 	30,  // 30: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	70,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	69,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	69,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	69,  // 34: lacuna.v1.Conflict.issued_time:type_name -> google.protobuf.Timestamp
-	69,  // 35: lacuna.v1.Conflict.abandoned_time:type_name -> google.protobuf.Timestamp
-	69,  // 36: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	75,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	74,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	74,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	74,  // 34: lacuna.v1.Conflict.issued_time:type_name -> google.protobuf.Timestamp
+	74,  // 35: lacuna.v1.Conflict.abandoned_time:type_name -> google.protobuf.Timestamp
+	74,  // 36: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
 	33,  // 37: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
 	35,  // 38: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
 	36,  // 39: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
 	34,  // 40: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
 	6,   // 41: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	70,  // 42: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	69,  // 43: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	68,  // 44: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	69,  // 45: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	69,  // 46: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	68,  // 47: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	68,  // 48: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	75,  // 42: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	74,  // 43: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	73,  // 44: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	74,  // 45: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	74,  // 46: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	73,  // 47: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	73,  // 48: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
 	39,  // 49: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
 	39,  // 50: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
 	39,  // 51: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
 	40,  // 52: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	68,  // 53: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	68,  // 54: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
-	67,  // 55: lacuna.v1.AdviseWindowResponse.confirm_delays:type_name -> lacuna.v1.DelayBucket
-	67,  // 56: lacuna.v1.AdviseWindowResponse.late_delays:type_name -> lacuna.v1.DelayBucket
-	67,  // 57: lacuna.v1.AdviseWindowResponse.abandonment_delays:type_name -> lacuna.v1.DelayBucket
-	68,  // 58: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	68,  // 59: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	68,  // 60: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	68,  // 61: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	68,  // 62: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	73,  // 53: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	73,  // 54: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	72,  // 55: lacuna.v1.AdviseWindowResponse.confirm_delays:type_name -> lacuna.v1.DelayBucket
+	72,  // 56: lacuna.v1.AdviseWindowResponse.late_delays:type_name -> lacuna.v1.DelayBucket
+	72,  // 57: lacuna.v1.AdviseWindowResponse.abandonment_delays:type_name -> lacuna.v1.DelayBucket
+	73,  // 58: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	73,  // 59: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	73,  // 60: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	73,  // 61: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	73,  // 62: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
 	44,  // 63: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
 	43,  // 64: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
 	45,  // 65: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
@@ -6033,75 +6455,86 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	45,  // 70: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
 	44,  // 71: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
 	7,   // 72: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
-	69,  // 73: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
-	69,  // 74: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
-	69,  // 75: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
-	69,  // 76: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
+	74,  // 73: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
+	74,  // 74: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	74,  // 75: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
+	74,  // 76: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
 	7,   // 77: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
-	68,  // 78: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
+	73,  // 78: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
 	48,  // 79: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
 	48,  // 80: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
 	48,  // 81: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
-	69,  // 82: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
+	74,  // 82: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
 	57,  // 83: lacuna.v1.VerifySealsResponse.chains:type_name -> lacuna.v1.SealChain
 	58,  // 84: lacuna.v1.VerifySealsResponse.faults:type_name -> lacuna.v1.SealFault
-	69,  // 85: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
+	74,  // 85: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
 	8,   // 86: lacuna.v1.SealFault.kind:type_name -> lacuna.v1.SealFaultKind
-	70,  // 87: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
-	69,  // 88: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
-	69,  // 89: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
-	68,  // 90: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
-	71,  // 91: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
-	69,  // 92: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
-	69,  // 93: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
-	69,  // 94: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
-	68,  // 95: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
-	69,  // 96: lacuna.v1.MapNumbersResponse.time:type_name -> google.protobuf.Timestamp
-	65,  // 97: lacuna.v1.MapNumbersResponse.cells:type_name -> lacuna.v1.MapCell
-	66,  // 98: lacuna.v1.MapCell.number:type_name -> lacuna.v1.MapNumber
-	70,  // 99: lacuna.v1.MapNumber.state:type_name -> lacuna.v1.State
-	68,  // 100: lacuna.v1.DelayBucket.up_to:type_name -> google.protobuf.Duration
-	13,  // 101: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	15,  // 102: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	17,  // 103: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	20,  // 104: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	24,  // 105: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	26,  // 106: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	28,  // 107: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	31,  // 108: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	37,  // 109: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	41,  // 110: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
-	46,  // 111: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
-	49,  // 112: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
-	51,  // 113: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
-	53,  // 114: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
-	55,  // 115: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
-	59,  // 116: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
-	61,  // 117: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
-	63,  // 118: lacuna.v1.OperatorService.MapNumbers:input_type -> lacuna.v1.MapNumbersRequest
-	14,  // 119: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	16,  // 120: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	18,  // 121: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	21,  // 122: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	25,  // 123: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	27,  // 124: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	29,  // 125: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	32,  // 126: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	38,  // 127: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	42,  // 128: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
-	47,  // 129: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
-	50,  // 130: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
-	52,  // 131: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
-	54,  // 132: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
-	56,  // 133: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
-	60,  // 134: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
-	62,  // 135: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
-	64,  // 136: lacuna.v1.OperatorService.MapNumbers:output_type -> lacuna.v1.MapNumbersResponse
-	119, // [119:137] is the sub-list for method output_type
-	101, // [101:119] is the sub-list for method input_type
-	101, // [101:101] is the sub-list for extension type_name
-	101, // [101:101] is the sub-list for extension extendee
-	0,   // [0:101] is the sub-list for field type_name
+	75,  // 87: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
+	74,  // 88: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
+	74,  // 89: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
+	73,  // 90: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
+	76,  // 91: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
+	74,  // 92: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
+	74,  // 93: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
+	74,  // 94: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
+	73,  // 95: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
+	74,  // 96: lacuna.v1.ListActivityResponse.time:type_name -> google.protobuf.Timestamp
+	73,  // 97: lacuna.v1.ListActivityResponse.patrol_age:type_name -> google.protobuf.Duration
+	65,  // 98: lacuna.v1.ListActivityResponse.activities:type_name -> lacuna.v1.Activity
+	66,  // 99: lacuna.v1.Activity.minutes:type_name -> lacuna.v1.ActivityMinute
+	67,  // 100: lacuna.v1.Activity.states:type_name -> lacuna.v1.StateCount
+	74,  // 101: lacuna.v1.Activity.counted_time:type_name -> google.protobuf.Timestamp
+	73,  // 102: lacuna.v1.Activity.oldest_overdue:type_name -> google.protobuf.Duration
+	74,  // 103: lacuna.v1.ActivityMinute.time:type_name -> google.protobuf.Timestamp
+	75,  // 104: lacuna.v1.StateCount.state:type_name -> lacuna.v1.State
+	74,  // 105: lacuna.v1.MapNumbersResponse.time:type_name -> google.protobuf.Timestamp
+	70,  // 106: lacuna.v1.MapNumbersResponse.cells:type_name -> lacuna.v1.MapCell
+	71,  // 107: lacuna.v1.MapCell.number:type_name -> lacuna.v1.MapNumber
+	75,  // 108: lacuna.v1.MapNumber.state:type_name -> lacuna.v1.State
+	73,  // 109: lacuna.v1.DelayBucket.up_to:type_name -> google.protobuf.Duration
+	13,  // 110: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	15,  // 111: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	17,  // 112: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	20,  // 113: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	24,  // 114: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	26,  // 115: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	28,  // 116: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	31,  // 117: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	37,  // 118: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	41,  // 119: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	46,  // 120: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	49,  // 121: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
+	51,  // 122: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
+	53,  // 123: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
+	55,  // 124: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
+	59,  // 125: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
+	61,  // 126: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
+	63,  // 127: lacuna.v1.OperatorService.ListActivity:input_type -> lacuna.v1.ListActivityRequest
+	68,  // 128: lacuna.v1.OperatorService.MapNumbers:input_type -> lacuna.v1.MapNumbersRequest
+	14,  // 129: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	16,  // 130: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	18,  // 131: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	21,  // 132: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	25,  // 133: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	27,  // 134: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	29,  // 135: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	32,  // 136: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	38,  // 137: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	42,  // 138: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	47,  // 139: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	50,  // 140: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
+	52,  // 141: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
+	54,  // 142: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
+	56,  // 143: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
+	60,  // 144: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
+	62,  // 145: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
+	64,  // 146: lacuna.v1.OperatorService.ListActivity:output_type -> lacuna.v1.ListActivityResponse
+	69,  // 147: lacuna.v1.OperatorService.MapNumbers:output_type -> lacuna.v1.MapNumbersResponse
+	129, // [129:148] is the sub-list for method output_type
+	110, // [110:129] is the sub-list for method input_type
+	110, // [110:110] is the sub-list for extension type_name
+	110, // [110:110] is the sub-list for extension extendee
+	0,   // [0:110] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -6119,14 +6552,15 @@ func file_lacuna_v1_operator_proto_init() {
 	file_lacuna_v1_operator_proto_msgTypes[23].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[24].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[50].OneofWrappers = []any{}
-	file_lacuna_v1_operator_proto_msgTypes[54].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[56].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[59].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   59,
+			NumMessages:   64,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -228,4 +228,3 @@ func (tab *Tab) TabTo(selector string) {
 
 // maxTabs is more than any page has elements that take the focus.
 const maxTabs = 200
-

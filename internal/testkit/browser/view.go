@@ -36,16 +36,27 @@ func (tab *Tab) See(width int64, scheme string) {
 // .dev/screenshots/<name>-<width>-<scheme>.png.
 func (tab *Tab) Inspect(name, url string, status int) {
 	tab.t.Helper()
+	tab.each(name, func() { require.Equal(tab.t, status, tab.Go(url), url) })
+}
+
+// InspectThis is Inspect of the page that is open, e.g. of what a form was answered.
+func (tab *Tab) InspectThis(name string) {
+	tab.t.Helper()
+	tab.each(name, func() {})
+}
+
+func (tab *Tab) each(name string, open func()) {
+	tab.t.Helper()
 	dir := filepath.Join(testkit.DevFolder(tab.t), "screenshots")
 	require.NoError(tab.t, os.MkdirAll(dir, 0o755))
 	tab.Complaints()
 	for _, width := range Widths {
 		for _, scheme := range Schemes {
-			look := fmt.Sprintf("%s at %d px, %s", url, width, scheme)
+			look := fmt.Sprintf("%s-%d-%s", name, width, scheme)
 			tab.See(width, scheme)
-			require.Equal(tab.t, status, tab.Go(url), look)
+			open()
 			picture := get(tab, chromedp.FullScreenshot(100))
-			require.NoError(tab.t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)), picture, 0o644)) //nolint:gosec // to be looked at
+			require.NoError(tab.t, os.WriteFile(filepath.Join(dir, look+".png"), picture, 0o644)) //nolint:gosec // to be looked at
 			needs := get(tab, chromedp.Evaluate[int64]("document.documentElement.scrollWidth"))
 			require.LessOrEqual(tab.t, needs, width, "%s scrolls sideways: %s", look, tab.widest())
 			require.Empty(tab.t, tab.Axe(), look)
