@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,4 +38,25 @@ func TestCensus(t *testing.T) {
 	}, c.States)
 	require.Equal(t, map[string]int64{"ORDER": 1}, c.DeadLetters)
 	require.Greater(t, c.OldestInWindow.Minutes(), 59.0)
+}
+
+func TestACensusReadsIndexes(t *testing.T) {
+	b := setup(t)
+	b.issue(t, "batch-1", 50)
+	for index, q := range map[string]struct {
+		query string
+		args  []any
+	}{
+		"idx_status_deadline": {ledger.QueryStateCount, []any{1, 1, ledger.CensusBound}},
+		"idx_dead_open":       {ledger.QueryOpenLetters, []any{ledger.CensusBound}},
+	} {
+		var plan string
+		require.NoError(t, b.DB().QueryRowContext(t.Context(), "EXPLAIN FORMAT=JSON "+q.query, q.args...).Scan(&plan))
+		require.Contains(t, plan, index)
+		require.Equal(t, index == "idx_status_deadline", strings.Contains(plan, `"using_index": true`), "the index alone counts numbers: %s", plan)
+	}
+	var plan string
+	require.NoError(t, b.DB().QueryRowContext(t.Context(), "EXPLAIN FORMAT=JSON "+ledger.QueryWindowAge).Scan(&plan))
+	require.Contains(t, plan, "idx_status_deadline")
+	require.NotContains(t, plan, "filesort")
 }
