@@ -2,5 +2,6 @@
 // by the parsers of the tools that run them, settings by the programs' own, alert rules by promtool.
 //
 // It is a module of its own, so that those parsers stay out of Lacuna's go.mod. Whether the names of
-// metrics exist is asked of running processes: e2e/monitoring_test.go.
+// metrics exist, and whether each alert fires in its trouble, is asked of running processes: e2e/monitoring_test.go and
+// e2e/alerts_test.go.
 package check

@@ -7,9 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/lacuna-seq/lacuna/internal/promtool"
+	"github.com/stretchr/testify/require"
 )
 
 // promtoolPath finds Prometheus's checker, once.
