@@ -51,6 +51,8 @@ func (c *Console) faultOf(ctx context.Context, err error) (int, fault) {
 		return http.StatusForbidden, fault{Title: "Not done", Words: sentence(err.Error())}
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge, fault{Title: "Not done", Words: "The form is too large."}
+	case errors.Is(err, errUnreadable):
+		return http.StatusBadRequest, fault{Title: "Not done", Words: "The form could not be read."}
 	case errors.As(err, &away):
 		return http.StatusServiceUnavailable, fault{Title: "The ledger is away", Words: sentence(away.What), Away: true}
 	}
