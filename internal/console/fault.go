@@ -22,6 +22,8 @@ type fault struct {
 	Fields []fieldFault
 	// Away is true where a server does not answer, and the rest of the page says what works all the same.
 	Away bool
+	// Again is where the page may be tried once more; empty where something was to be done.
+	Again string
 	// Live is where a part of a page that reloads itself asks again; empty for a page.
 	Live string
 }
@@ -35,6 +37,9 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	status, f := c.faultOf(r.Context(), err)
+	if f.Away && r.Method == http.MethodGet {
+		f.Again = r.URL.RequestURI()
+	}
 	if r.Header.Get("HX-Request") != "" {
 		f.Live = r.URL.RequestURI()
 	}
