@@ -89,9 +89,10 @@ func (c *Console) faultOf(ctx context.Context, err error) (int, fault) {
 	case connect.CodeFailedPrecondition, connect.CodeAborted, connect.CodeAlreadyExists:
 		f.Title = "Refused"
 		return http.StatusConflict, f
+	default:
+		f.Title = "Something went wrong"
+		return http.StatusInternalServerError, f
 	}
-	f.Title = "Something went wrong"
-	return http.StatusInternalServerError, f
 }
 
 // fieldsOf is what the API said of single fields.
