@@ -61,7 +61,7 @@ clean-dev: ## Forget the data of make run
 bench: ## Measure rates and ratios
 	go test ./bench -run '^$$' -bench Next -cpu 1,2 -benchtime 20000x
 	go test ./bench -run '^$$' -bench 'Ledger|Settle' -benchtime 2s
-	go test ./bench -run '^$$' -bench 'Audit|Seal|Map' -benchtime 1x -timeout 1h
+	go test ./bench -run '^$$' -bench 'Audit|Seal|Map|Activity' -benchtime 1x -timeout 1h
 
 .PHONY: soak
 soak: ## The stories of e2e in full: 100 kills, 100 restarts, 200 freezes, outages, dead letters, races, ruin, a storm, five minutes at full rate (an hour and a half)

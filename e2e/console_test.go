@@ -37,12 +37,14 @@ func (s *stack) known(t *testing.T, token access.Token) (text string) {
 	return text
 }
 
-// nextFor takes one number of the biz type for a biz key, in the form of JSON.
+// nextFor takes one number of the biz type for a biz key, and waits until that is written down.
 func (s *stack) nextFor(t *testing.T, bizType, bizKey string) sequence.Ticket {
 	t.Helper()
 	status, answer := s.call(t, "Next", fmt.Sprintf(`{"bizType":%q,"bizKey":%q}`, bizType, bizKey))
 	require.Equal(t, http.StatusOK, status, "%v", answer)
-	return mustTicket(t, answer["numbers"].([]any)[0].(map[string]any)["ticket"].(string))
+	n := mustTicket(t, answer["numbers"].([]any)[0].(map[string]any)["ticket"].(string))
+	testkit.Eventually(t, func() bool { return s.row(t, n.BizType, n.SeqNo).Life == n.Life }, "the hand-out of %s is not written down", n)
+	return n
 }
 
 // numberPage is the address of a number's page.

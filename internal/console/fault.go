@@ -22,6 +22,8 @@ type fault struct {
 	Fields []fieldFault
 	// Away is true where a server does not answer, and the rest of the page says what works all the same.
 	Away bool
+	// Again is where the page may be tried once more; empty where something was to be done.
+	Again string
 	// Live is where a part of a page that reloads itself asks again; empty for a page.
 	Live string
 }
@@ -35,6 +37,9 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	status, f := c.faultOf(r.Context(), err)
+	if f.Away && r.Method == http.MethodGet {
+		f.Again = r.URL.RequestURI()
+	}
 	if r.Header.Get("HX-Request") != "" {
 		f.Live = r.URL.RequestURI()
 	}
@@ -51,6 +56,8 @@ func (c *Console) faultOf(ctx context.Context, err error) (int, fault) {
 		return http.StatusForbidden, fault{Title: "Not done", Words: sentence(err.Error())}
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge, fault{Title: "Not done", Words: "The form is too large."}
+	case errors.Is(err, errUnreadable):
+		return http.StatusBadRequest, fault{Title: "Not done", Words: "The form could not be read."}
 	case errors.As(err, &away):
 		return http.StatusServiceUnavailable, fault{Title: "The ledger is away", Words: sentence(away.What), Away: true}
 	}
@@ -82,9 +89,10 @@ func (c *Console) faultOf(ctx context.Context, err error) (int, fault) {
 	case connect.CodeFailedPrecondition, connect.CodeAborted, connect.CodeAlreadyExists:
 		f.Title = "Refused"
 		return http.StatusConflict, f
+	default:
+		f.Title = "Something went wrong"
+		return http.StatusInternalServerError, f
 	}
-	f.Title = "Something went wrong"
-	return http.StatusInternalServerError, f
 }
 
 // fieldsOf is what the API said of single fields.

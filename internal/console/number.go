@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
+	"github.com/lacuna-seq/lacuna/sequence"
 )
 
 // numberPage is what the page of a number shows.
@@ -165,6 +166,12 @@ func stepOf(e *lacunav1.TimelineEntry, before []step) step {
 	s := step{Time: e.GetTime().AsTime(), Name: e.GetWhat(), Color: "RESERVED", Actor: e.GetActor(), Reason: e.GetReason(), BizKey: e.GetBizKey()}
 	if known, ok := stepNames[e.GetWhat()]; ok {
 		s.Name, s.Color = known.name, known.color
+	}
+	if e.GetWhat() == "ISSUED" || e.GetWhat() == "CONFLICT" { // it goes without saying
+		s.Actor = ""
+	}
+	if s.Reason == sequence.ReasonAbandoned {
+		s.Reason = ""
 	}
 	if len(before) > 0 {
 		s.After = s.Time.Sub(before[len(before)-1].Time)

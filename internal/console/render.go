@@ -111,6 +111,8 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, v v
 var helpers = template.FuncMap{
 	"time":     timeWords,
 	"machine":  func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+	"second":   func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
+	"share":    shareWords,
 	"clock":    func(t time.Time) string { return t.UTC().Format("15:04") },
 	"duration": durationWords,
 	"count":    counted,

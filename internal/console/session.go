@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -58,6 +59,9 @@ var errSignedOut = errors.New("nobody is signed in")
 // errForged is a form that does not hold the session's token.
 var errForged = errors.New("this form is not of your present session: open the page again, and send it once more. Nothing was done")
 
+// errUnreadable is a form that is none.
+var errUnreadable = errors.New("the form could not be read")
+
 // identify says who looks, and in whose name the page's calls are made.
 func (c *Console) identify(r *http.Request) (*http.Request, error) {
 	v := &visitor{Holder: access.AnonymousAdmin(), Open: c.Keyring == nil}
@@ -84,6 +88,9 @@ func (c *Console) identify(r *http.Request) (*http.Request, error) {
 
 // checkForm refuses a form that does not hold the session's token.
 func checkForm(r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
 	want := visitorOf(r.Context()).FormToken
 	if subtle.ConstantTimeCompare([]byte(r.PostFormValue(formToken)), []byte(want)) != 1 {
 		return errForged
@@ -190,6 +197,10 @@ func signInFault(err error) string {
 }
 
 func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
+	if c.Keyring == nil {
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+		return
+	}
 	r, err := c.identify(r)
 	if errors.Is(err, errSignedOut) {
 		http.Redirect(w, r, signInPath, http.StatusSeeOther)

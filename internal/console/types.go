@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"strconv"
 
 	"connectrpc.com/connect"
 
@@ -92,6 +93,15 @@ func ruleOf(field string) rule {
 // words is a rule for people.
 func (r rule) words(b *lacunav1.BizType) string {
 	value := r.get(b)
+	if d, ok := readSpan(value); ok && r.Kind == "duration" {
+		if d == 0 && r.Field == "archiveAfter" {
+			return "never"
+		}
+		return durationWords(d)
+	}
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil && r.Kind == "number" {
+		return countWords(n)
+	}
 	for _, c := range r.Choices {
 		if c.Value == value {
 			return c.Words

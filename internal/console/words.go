@@ -45,6 +45,14 @@ func durationWords(d time.Duration) string {
 	return strings.Join(words, " ")
 }
 
+// shareWords is a share in per cent. What is hardly anything is not called nothing.
+func shareWords(percent float64) string {
+	if percent > 0 && percent < 0.1 {
+		return "< 0.1 %"
+	}
+	return fmt.Sprintf("%.1f %%", percent)
+}
+
 // counted is countWords of a number that may be nowhere, as in templates.
 func counted(n any) (string, error) {
 	switch n := n.(type) {

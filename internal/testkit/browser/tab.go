@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -228,3 +230,23 @@ func (tab *Tab) TabTo(selector string) {
 
 // maxTabs is more than any page has elements that take the focus.
 const maxTabs = 200
+
+// WithoutScripts makes pages run no JavaScript from now on.
+func (tab *Tab) WithoutScripts() {
+	tab.t.Helper()
+	require.NoError(tab.t, call(tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+}
+
+// Cookies are the cookies that the browser sends to the open page, those that scripts cannot read among them.
+func (tab *Tab) Cookies() map[string]string {
+	tab.t.Helper()
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	defer cancel()
+	answer, err := chromedp.Call(ctx, network.GetCookies, network.GetCookiesParams{})
+	require.NoError(tab.t, err)
+	cookies := make(map[string]string, len(answer.Cookies))
+	for _, c := range answer.Cookies {
+		cookies[c.Name] = c.Value
+	}
+	return cookies
+}
