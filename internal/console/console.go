@@ -76,7 +76,8 @@ func (c *Console) routes() {
 	c.show("POST /numbers/{bizType}/{seqNo}/confirm", c.confirm)
 	c.show("GET /numbers/{bizType}/{seqNo}/abandon", c.askAbandon)
 	c.show("POST /numbers/{bizType}/{seqNo}/abandon", c.abandon)
-	c.show("/", func(*http.Request) (view, error) { return view{}, errNoPage })
+	c.show("GET /", func(*http.Request) (view, error) { return view{}, errNoPage })
+	c.mux.HandleFunc("/", http.NotFound) // e.g. a call of the API with a wrong address: no page would help
 }
 
 // ServeHTTP answers one request.
