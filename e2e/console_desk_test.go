@@ -133,7 +133,7 @@ func TestConsoleDesk(t *testing.T) {
 	tab := s.signIn(t, s.token)
 	for name, path := range map[string]string{
 		"map-types": "/map", "map": "/map/SHOP", "map-single": "/map/SHOP?from=1501&to=1600", "map-period": "/map/INVOICE",
-		"dead": "/dead", "conflicts": "/conflicts", "window-types": "/window", "window": "/window/SHOP", "window-nothing": "/window/DEMO",
+		"dead": "/dead", "conflicts": "/conflicts", "window-types": "/window", "window": "/window/SHOP", "window-little": "/window/DEMO",
 	} {
 		t.Run(name, func(t *testing.T) { tab.Inspect(name, s.starter.url+path, http.StatusOK) })
 	}
@@ -284,7 +284,7 @@ func (s *stack) deskByKeyboard(t *testing.T, tab *browser.Tab) {
 	tab.TabTo("button[value=write-off]")
 	tab.Key(kb.Enter)
 	tab.Await("h1", "Write off 1 number?")
-	require.Empty(t, tab.Axe())
+	tab.InspectThis("dead-write-off")
 	tab.TabTo("#reason")
 	tab.Key(" " + kb.Enter)
 	tab.Await("#fault", "Say why")
@@ -305,13 +305,14 @@ func (s *stack) deskByKeyboard(t *testing.T, tab *browser.Tab) {
 	tab.Key(kb.Enter)
 	tab.Await("h1", fmt.Sprintf("Send %d numbers back?", dead-1))
 	tab.Await(".notice", "at 200/s that takes")
-	require.Empty(t, tab.Axe())
+	tab.InspectThis("dead-requeue")
 	tab.TabTo("#rate")
 	tab.Key(kb.Backspace + kb.Backspace + kb.Backspace + "4")
 	tab.TabTo("#reason")
 	tab.Key("the printer is back" + kb.Enter)
 	tab.Await("h1", fmt.Sprintf("%d of %d sent back", dead-1, dead-1))
 	require.Contains(t, tab.Text("#live"), "Done.")
+	tab.InspectThis("dead-done")
 	require.Zero(t, s.count(t, "status = 6"))
 	tab.Go(desk)
 	tab.Await(".notice", "Nothing waits for a person")
