@@ -64,7 +64,7 @@ func BenchmarkNext(b *testing.B) {
 	b.Run("traced", func(b *testing.B) { benchNext(b, ctx) })
 }
 
-func benchNext(b *testing.B, ctx context.Context) { //nolint:revive // a benchmark comes first
+func benchNext(b *testing.B, ctx context.Context) {
 	l := openLedger(b)
 	p, err := pool.Open(testkit.Redis(b))
 	require.NoError(b, err)
