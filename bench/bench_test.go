@@ -58,13 +58,13 @@ func (runs) Wake(context.Context, sequence.Number, sequence.Kind, string) error 
 // each processor: run it with -cpu=1,2 to see that callers do not wait for each other. Between the
 // rounds the refill and the record queue catch up, untimed.
 func BenchmarkNext(b *testing.B) {
-	b.Run("untraced", func(b *testing.B) { benchNext(b.Context(), b) })
+	b.Run("untraced", func(b *testing.B) { benchNext(b, b.Context()) })
 	ctx, span := sdktrace.NewTracerProvider().Tracer("bench").Start(b.Context(), "call")
 	defer span.End()
-	b.Run("traced", func(b *testing.B) { benchNext(ctx, b) })
+	b.Run("traced", func(b *testing.B) { benchNext(b, ctx) })
 }
 
-func benchNext(ctx context.Context, b *testing.B) {
+func benchNext(b *testing.B, ctx context.Context) {
 	l := openLedger(b)
 	p, err := pool.Open(testkit.Redis(b))
 	require.NoError(b, err)

@@ -47,7 +47,8 @@ type options struct {
 // WithHTTPClient calls the service with h, e.g. one with TLS settings of its own.
 func WithHTTPClient(h *http.Client) Option { return func(o *options) { o.http = h } }
 
-// WithInterceptors adds interceptors of Connect, e.g. otelconnect's for traces.
+// WithInterceptors adds interceptors of Connect, e.g. otelconnect's for traces. They see the values of the caller's
+// context, also where a commit of InTx is confirmed later; of callers that share one call, those of the first.
 func WithInterceptors(i ...connect.Interceptor) Option {
 	return func(o *options) { o.interceptors = append(o.interceptors, i...) }
 }
@@ -96,7 +97,7 @@ func Dial(address string, opts ...Option) (*Client, error) {
 		operator: lacunav1connect.NewOperatorServiceClient(o.http, address, connect.WithInterceptors(o.interceptors...)),
 		log:      o.log.With("component", "lacuna"), outbox: o.outbox, refused: o.refused,
 	}
-	c.settle = batching.New(c.callSettle, batching.Options{Workers: 4})
+	c.settle = batching.New(c.callSettle, batching.Options{Workers: 4, Join: ofFirst})
 	c.sender = courier.New(senderOptions, c.log, c.say)
 	return c, nil
 }

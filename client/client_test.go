@@ -348,6 +348,30 @@ func insertOrder(ctx context.Context) func(*sql.Tx, client.Number) error {
 
 const ticket = "ORDER~A-000001~1"
 
+func TestInterceptorsSeeTheValuesOfTheCaller(t *testing.T) {
+	type key struct{}
+	seen := make(chan any, 10)
+	c, s := setup(t, client.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
+		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+			if strings.HasSuffix(r.Spec().Procedure, "/Settle") {
+				seen <- ctx.Value(key{})
+			}
+			return next(ctx, r)
+		}
+	})))
+	db := openShop(t)
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "till 7"))
+	require.NoError(t, c.InTx(ctx, db.DB, "ORDER", insertOrder(ctx), client.ForBizKey("o-1")))
+	cancel() // the caller is gone when its commit is confirmed
+	s.await(t, ticket, sequence.Confirmed)
+	require.Equal(t, "till 7", <-seen)
+
+	ctx = context.WithValue(t.Context(), key{}, "till 8")
+	_, err := c.Confirm(ctx, ticket)
+	require.NoError(t, err)
+	require.Equal(t, "till 8", <-seen)
+}
+
 func TestInTx(t *testing.T) {
 	t.Run("confirms after the commit", func(t *testing.T) {
 		c, s := setup(t)

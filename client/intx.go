@@ -34,7 +34,7 @@ func (c *Client) InTx(ctx context.Context, db *sql.DB, bizType string, fn func(t
 		opt(asked)
 	}
 	t := &transaction{client: c, db: db, number: n, bizKey: asked.GetBizKey()}
-	defer t.settle()
+	defer t.settle(ctx)
 	return t.run(ctx, fn)
 }
 
@@ -103,8 +103,8 @@ func (t *transaction) resolve(ctx context.Context, cause error) error {
 }
 
 // settle leaves to the background what is to be said. It also runs when fn panics.
-func (t *transaction) settle() {
-	j := job{db: t.db, command: &lacunav1.Command{Ticket: t.number.Ticket, Action: lacunav1.Action_ACTION_ABANDON}}
+func (t *transaction) settle(ctx context.Context) {
+	j := job{caller: ctx, db: t.db, command: &lacunav1.Command{Ticket: t.number.Ticket, Action: lacunav1.Action_ACTION_ABANDON}}
 	switch t.fate {
 	case fateCommitted:
 		j.command.Action, j.command.BizKey, j.row = lacunav1.Action_ACTION_CONFIRM, t.bizKey, t.client.outbox

@@ -16,6 +16,7 @@ var senderOptions = courier.Options{Capacity: 10_000, Workers: 64}
 
 // job is something to be said after a transaction.
 type job struct {
+	caller  context.Context //nolint:containedctx // whose transaction it was, for its values; nil where nobody waits
 	command *lacunav1.Command
 	db      *sql.DB
 	row     bool // it has a row in db's outbox
@@ -25,6 +26,7 @@ type job struct {
 // say repeats the job until it has a final answer. A confirm with a row may be left to Relay when
 // the client closes; whatever has none is lost then, and the number times out.
 func (c *Client) say(ctx context.Context, j job) error {
+	ctx = onBehalfOf(ctx, j.caller)
 	err := retry(ctx, func(ctx context.Context) error {
 		if j.unknown {
 			found, err := fateOf(ctx, j.db, j.command.GetTicket(), j.command.GetBizKey())
