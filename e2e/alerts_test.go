@@ -32,7 +32,7 @@ type trouble struct {
 	during func(*testing.T)
 	// end repairs it; nil where nothing can.
 	end func(*testing.T)
-	// ages says that it has to last for a minute before anybody is told: it goes on behind the others.
+	// ages says that it has to last for a minute or two before it shows: it goes on behind the others.
 	ages bool
 	// factor multiplies what is scraped, where the trouble itself is too large for a test: it is made in small, truly, and
 	// counted so many times. 0 is 1.
@@ -50,7 +50,8 @@ type ward struct {
 	calls    int
 }
 
-// troubles has each alert of the rules once. What needs the patrol comes before the trouble in which that stands still.
+// troubles has each alert of the rules once. What needs the patrol, or a worker, comes before the troubles in which these
+// stand still.
 func (w *ward) troubles() []trouble {
 	return []trouble{
 		{
@@ -88,6 +89,7 @@ func (w *ward) troubles() []trouble {
 			},
 			end: func(*testing.T) {}, // the ledger has decided
 		},
+		w.settledWithoutTheLedger(),
 		{
 			name: "the patrol stands still", alerts: []string{"LacunaPatrolLate", "LacunaOverdue"}, ages: true,
 			begin: func(t *testing.T) {
@@ -97,6 +99,19 @@ func (w *ward) troubles() []trouble {
 			end: func(t *testing.T) {
 				require.NoError(t, w.patrol(t).Unpause(t.Context(), client.ScheduleUnpauseOptions{}))
 			},
+		},
+		{
+			name: "Temporal is away", alerts: []string{"LacunaTemporalAway", "LacunaDeliveriesFail"},
+			begin: func(t *testing.T) {
+				w.awaitDeliveries(t)
+				w.temporal.Kill()
+			},
+			end: func(t *testing.T) { require.NoError(t, w.temporal.Restart(t.Context())) },
+		},
+		{
+			name: "no worker runs", alerts: []string{"LacunaWorkersAway", "LacunaNobodyPolls"}, ages: true,
+			begin: func(*testing.T) { w.worker.Kill() },
+			end:   func(t *testing.T) { w.restart(t, w.worker) },
 		},
 		{
 			name: "more numbers wait for runs than a starter remembers", alerts: []string{"LacunaDrops"},
@@ -123,7 +138,6 @@ func (w *ward) troubles() []trouble {
 			during: func(t *testing.T) { w.keyed(t, 5) },
 			end:    func(*testing.T) { w.wire.Refuse(false) },
 		},
-		w.settledWithoutTheLedger(),
 		{
 			name: "a starter is frozen for longer than its lease", alerts: []string{"LacunaLeaseLost"},
 			begin: func(t *testing.T) {
@@ -142,19 +156,6 @@ func (w *ward) troubles() []trouble {
 			name: "a format is full", alerts: []string{"LacunaFormatFull"},
 			begin:  func(t *testing.T) { w.take(t, "NARROW", 14) },
 			during: func(*testing.T) {},
-		},
-		{
-			name: "Temporal is away", alerts: []string{"LacunaTemporalAway", "LacunaDeliveriesFail"},
-			begin: func(t *testing.T) {
-				w.awaitDeliveries(t)
-				w.temporal.Kill()
-			},
-			end: func(t *testing.T) { require.NoError(t, w.temporal.Restart(t.Context())) },
-		},
-		{
-			name: "no worker runs", alerts: []string{"LacunaWorkersAway"},
-			begin: func(*testing.T) { w.worker.Kill() },
-			end:   func(t *testing.T) { w.restart(t, w.worker) },
 		},
 	}
 }
@@ -193,7 +194,7 @@ func TestEveryAlertTellsOfItsTrouble(t *testing.T) {
 		}
 		begun.tell(t)
 	}
-	for _, begun := range aging {
+	for _, begun := range slices.Backward(aging) { // each ends while those before it last
 		begun.tell(t)
 	}
 }

@@ -7,11 +7,14 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/lacuna-seq/lacuna/internal/wait"
 )
 
 // Check is one thing that a process needs to be ready, e.g. its ledger.
@@ -21,18 +24,23 @@ type Check struct {
 	Ask func(context.Context) error
 }
 
-// checkTimeout ends one readiness check.
-const checkTimeout = 2 * time.Second
+const (
+	// checkTimeout ends one readiness check.
+	checkTimeout = 2 * time.Second
+	// checkEvery is how often the checks are asked for the metrics, which Prometheus reads every 15 s.
+	checkEvery = 5 * time.Second
+)
 
 // OpsServer shows a process's health and metrics:
 //
 //	/healthz  200 while the process lives
 //	/readyz   200 when all checks are well, else 503; a line for each check
-//	/metrics  Prometheus; a scrape asks the checks, too
+//	/metrics  Prometheus; the checks among them are at most some seconds old
 type OpsServer struct {
 	server *http.Server
 	addr   net.Addr
 	shown  metric.Registration // of the checks among the metrics
+	stop   context.CancelFunc  // of asking them
 }
 
 // ServeOps listens on address and serves until Close. An address in use is an error that names it.
@@ -46,11 +54,13 @@ func (t *Telemetry) ServeOps(ctx context.Context, address string, checks ...Chec
 	mux.Handle("GET /metrics", promhttp.HandlerFor(t.Registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { t.ready(w, r, checks) })
-	shown, err := t.showChecks(checks)
+	asking, stop := context.WithCancel(context.WithoutCancel(ctx))
+	shown, err := t.showChecks(asking, checks)
 	if err != nil {
+		stop()
 		return nil, errors.Join(err, listener.Close())
 	}
-	o := &OpsServer{server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}, addr: listener.Addr(), shown: shown}
+	o := &OpsServer{server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}, addr: listener.Addr(), shown: shown, stop: stop}
 	go func() {
 		if err := o.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			t.Log.Error("the ops server ended", "error", err)
@@ -63,18 +73,37 @@ func (t *Telemetry) ServeOps(ctx context.Context, address string, checks ...Chec
 func (o *OpsServer) Address() string { return o.addr.String() }
 
 // Close ends the server at once.
-func (o *OpsServer) Close() error { return errors.Join(o.server.Close(), o.shown.Unregister()) }
+func (o *OpsServer) Close() error {
+	o.stop()
+	return errors.Join(o.server.Close(), o.shown.Unregister())
+}
 
-// showChecks makes every check a gauge, 1 where it is well and 0 where it is not, asked at each
-// scrape: a process that serves on without its pool is not restarted, but must show.
-func (t *Telemetry) showChecks(checks []Check) (metric.Registration, error) {
+// showChecks makes every check a gauge, 1 where it is well and 0 where it is not: a process that serves on without its
+// pool is not restarted, but must show. They are asked beside the collection of the metrics until ctx ends, never in it:
+// that holds the meters' lock, and a check whose client counts something for the first time, as Temporal's does when a
+// call first fails, waits for the same lock.
+func (t *Telemetry) showChecks(ctx context.Context, checks []Check) (metric.Registration, error) {
 	meter := t.Meters.Meter("lacuna")
 	reachable, err := meter.Int64ObservableGauge(MetricReachable, metric.WithDescription("Whether a server that this process needs answers it, 1 or 0"))
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: %s: %w", MetricReachable, err)
 	}
-	return meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
-		for _, a := range ask(ctx, checks) {
+	var last atomic.Pointer[[]answer]
+	go func() {
+		for {
+			answers := ask(ctx, checks)
+			last.Store(&answers)
+			if wait.For(ctx, checkEvery) != nil {
+				return
+			}
+		}
+	}()
+	return meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		answers := last.Load()
+		if answers == nil { // not asked yet
+			return nil
+		}
+		for _, a := range *answers {
 			value := int64(1)
 			if a.err != nil {
 				value = 0
@@ -112,17 +141,31 @@ type answer struct {
 	err  error
 }
 
-// ask asks all checks at once, within their time limit.
+// errNoAnswer is said of a check that let its time pass.
+var errNoAnswer = fmt.Errorf("no answer within %s", checkTimeout)
+
+// ask asks all checks at once, within their time limit; one that does not keep to it is not waited for.
 func ask(ctx context.Context, checks []Check) []answer {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	arriving := make(chan answer, len(checks))
+	late := make(map[string]bool, len(checks))
 	for _, c := range checks {
+		late[c.Name] = true
 		go func() { arriving <- answer{c.Name, c.Ask(ctx)} }()
 	}
 	answers := make([]answer, 0, len(checks))
-	for range checks {
-		answers = append(answers, <-arriving)
+	for len(late) > 0 {
+		select {
+		case a := <-arriving:
+			answers = append(answers, a)
+			delete(late, a.name)
+		case <-ctx.Done():
+			for name := range late {
+				answers = append(answers, answer{name, errNoAnswer})
+			}
+			return answers
+		}
 	}
 	return answers
 }

@@ -3,8 +3,11 @@ package telemetry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/lacuna-seq/lacuna/internal/telemetry"
+	"github.com/lacuna-seq/lacuna/internal/testkit"
 )
 
 func start(t *testing.T, logTo io.Writer) *telemetry.Telemetry {
@@ -36,9 +40,15 @@ func get(t *testing.T, url string) (int, string) {
 
 func TestOps(t *testing.T) {
 	tel := start(t, io.Discard)
-	var away error
+	var away atomic.Pointer[error]
+	refused := errors.New("dial tcp 10.0.0.7:3306: refused")
 	ops, err := tel.ServeOps(t.Context(), "127.0.0.1:0",
-		telemetry.Check{Name: "ledger", Ask: func(context.Context) error { return away }},
+		telemetry.Check{Name: "ledger", Ask: func(context.Context) error {
+			if err := away.Load(); err != nil {
+				return *err
+			}
+			return nil
+		}},
 		telemetry.Check{Name: "temporal", Ask: func(context.Context) error { return nil }})
 	require.NoError(t, err)
 	defer ops.Close() //nolint:errcheck // the end of the test
@@ -54,19 +64,22 @@ func TestOps(t *testing.T) {
 		require.Equal(t, "ledger: ok\ntemporal: ok\n", body)
 	})
 	t.Run("names what is away, and not where it is", func(t *testing.T) {
-		away = errors.New("dial tcp 10.0.0.7:3306: refused")
+		away.Store(&refused)
 		status, body := get(t, url+"/readyz")
 		require.Equal(t, http.StatusServiceUnavailable, status)
 		require.Equal(t, "ledger: away\ntemporal: ok\n", body)
 	})
 	t.Run("shows every check among the metrics", func(t *testing.T) {
-		away = errors.New("refused")
-		_, body := get(t, url+"/metrics")
-		require.Contains(t, body, `lacuna_reachable{check="ledger"} 0`)
-		require.Contains(t, body, `lacuna_reachable{check="temporal"} 1`)
-		away = nil
-		_, body = get(t, url+"/metrics")
-		require.Contains(t, body, `lacuna_reachable{check="ledger"} 1`)
+		shows := func(line string) {
+			testkit.Eventually(t, func() bool {
+				_, body := get(t, url+"/metrics")
+				return strings.Contains(body, line)
+			}, "the metrics do not show %s", line)
+		}
+		shows(`lacuna_reachable{check="ledger"} 0`)
+		shows(`lacuna_reachable{check="temporal"} 1`)
+		away.Store(nil)
+		shows(`lacuna_reachable{check="ledger"} 1`)
 	})
 	t.Run("shows what is counted", func(t *testing.T) {
 		counter, err := tel.Meters.Meter("test").Int64Counter(telemetry.MetricClaims)
@@ -80,6 +93,33 @@ func TestOps(t *testing.T) {
 		_, err := tel.ServeOps(t.Context(), ops.Address())
 		require.ErrorContains(t, err, "LACUNA_OPS_LISTEN")
 	})
+}
+
+// A client counts something for the first time, as Temporal's does when a call first fails, while the metrics are read:
+// neither may wait for the other.
+func TestACheckMayMakeInstruments(t *testing.T) {
+	tel := start(t, io.Discard)
+	var made atomic.Int64
+	ops, err := tel.ServeOps(t.Context(), "127.0.0.1:0", telemetry.Check{Name: "temporal", Ask: func(context.Context) error {
+		_, err := tel.Meters.Meter("test").Int64Counter(fmt.Sprint("counter_", made.Add(1)))
+		return err
+	}})
+	require.NoError(t, err)
+	defer ops.Close() //nolint:errcheck // the end of the test
+	testkit.Eventually(t, func() bool {
+		_, body := get(t, "http://"+ops.Address()+"/metrics")
+		return strings.Contains(body, `lacuna_reachable{check="temporal"} 1`)
+	}, "the metrics do not show the check")
+}
+
+func TestACheckThatIgnoresItsTimeIsAway(t *testing.T) {
+	tel := start(t, io.Discard)
+	ops, err := tel.ServeOps(t.Context(), "127.0.0.1:0", telemetry.Check{Name: "pool", Ask: func(context.Context) error { select {} }})
+	require.NoError(t, err)
+	defer ops.Close() //nolint:errcheck // the end of the test
+	status, body := get(t, "http://"+ops.Address()+"/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Equal(t, "pool: away\n", body)
 }
 
 func TestACollectorThatIsAwayFailsNothing(t *testing.T) {
