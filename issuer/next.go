@@ -120,7 +120,7 @@ func (i *Issuer) take(ctx context.Context, b *buffer, r Request, begun time.Time
 }
 
 func issuedOf(h *held, confirmBy time.Time) Issued {
-	return Issued{Ticket: h.ticket, SeqNo: h.number.SeqNo, Life: h.number.Life + 1, BatchID: h.number.BatchID, ConfirmBy: confirmBy}
+	return Issued{Ticket: h.ticket, SeqNo: h.number.SeqNo, Life: h.number.NextLife(), BatchID: h.number.BatchID, ConfirmBy: confirmBy}
 }
 
 // await waits for the records. A caller who leaves first has its numbers recorded as abandoned, or if

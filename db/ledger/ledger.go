@@ -19,6 +19,8 @@ type Ledger struct {
 	db      *sql.DB
 	log     *slog.Logger
 	counter Counter
+	memory  Memory
+	seen    *seen
 	delays  delayCounts
 }
 
@@ -29,6 +31,7 @@ type options struct {
 	openDB  func(driver.Connector) *sql.DB
 	log     *slog.Logger
 	counter Counter
+	memory  Memory
 }
 
 // WithOpenDB makes the connection pool by open instead of sql.OpenDB, e.g. to trace statements.
@@ -64,7 +67,7 @@ func Open(dsn string, opts ...Option) (*Ledger, error) {
 	db.SetMaxIdleConns(maxOpenConns)
 	db.SetConnMaxLifetime(10 * time.Minute)
 	db.SetConnMaxIdleTime(maxIdleInUse)
-	return &Ledger{db: db, log: o.log.With("component", "ledger"), counter: o.counter}, nil
+	return &Ledger{db: db, log: o.log.With("component", "ledger"), counter: o.counter, memory: o.memory, seen: newSeen()}, nil
 }
 
 // DB is the connection pool below, for migrations and for reads of other packages' own.

@@ -20,13 +20,13 @@ const (
 )
 
 const numberColumns = `id, biz_type, period, seq_no, value, life, replays, batch_id, status, tracked, durable, biz_key,
-	issued_time, confirmed_time, abandoned_time, deadline, taken_until, taken_by, retry_times, version, owner, reason`
+	issued_time, confirmed_time, abandoned_time, deadline, taken_until, taken_by, retry_times, version, owner, reason, life_unsure`
 
 func scanNumber(row row) (sequence.Number, error) {
 	var n sequence.Number
 	var issued, confirmed, abandoned, deadline, taken sql.NullTime
 	err := row.Scan(&n.ID, &n.BizType, &n.Period, &n.SeqNo, &n.Value, &n.Life, &n.Replays, &n.BatchID, &n.State, &n.Tracked, &n.Durable, &n.BizKey,
-		&issued, &confirmed, &abandoned, &deadline, &taken, &n.TakenBy, &n.RetryTimes, &n.Version, &n.Owner, &n.Reason)
+		&issued, &confirmed, &abandoned, &deadline, &taken, &n.TakenBy, &n.RetryTimes, &n.Version, &n.Owner, &n.Reason, &n.LifeUnsure)
 	n.IssuedTime, n.ConfirmedTime, n.AbandonedTime, n.Deadline = issued.Time, confirmed.Time, abandoned.Time, deadline.Time
 	n.TakenUntil = taken.Time
 	return n, err
@@ -75,6 +75,7 @@ var changing = []struct {
 	{"version", "BIGINT", func(n sequence.Number) any { return n.Version }},
 	{"owner", "VARCHAR(64)", func(n sequence.Number) any { return n.Owner }},
 	{"reason", "VARCHAR(255)", func(n sequence.Number) any { return n.Reason }},
+	{"life_unsure", "BIGINT", func(n sequence.Number) any { return oneIf(n.LifeUnsure) }},
 }
 
 func oneIf(b bool) int64 {
