@@ -48,7 +48,7 @@ type Issued struct {
 // Next hands out exactly the numbers asked for, claimed ones before fresh ones. It returns a
 // sequence.InvalidError, ErrNotFound (no such biz type), ErrFull (no numbers left), a BusyError
 // (the record queue is full, or memory was empty for a second) or an UnavailableError (memory is
-// empty and the ledger away, or this process lost its lease). On an error nothing was handed out; a number that was taken for a
+// empty and the ledger away, or this process lost its lease), of which a SteppedBackError is one. On an error nothing was handed out; a number that was taken for a
 // caller who has gone is recorded as abandoned.
 //
 // With an idempotency key, and where the biz type says durableIssue, it answers only after the
@@ -64,6 +64,9 @@ func (i *Issuer) Next(ctx context.Context, r Request) ([]Issued, error) {
 	}
 	b, err := i.buffer(ctx, r.BizType)
 	if err != nil {
+		return nil, err
+	}
+	if err := b.stepBackFault(); err != nil {
 		return nil, err
 	}
 	if r.IdempotencyKey != "" {
@@ -107,6 +110,13 @@ func (i *Issuer) take(ctx context.Context, b *buffer, r Request, begun time.Time
 	h, err := b.take(ctx, r.Count, r.AllowPartial, begun)
 	queue.release(r.Count - h.count)
 	if err != nil {
+		return haul{}, nil, err
+	}
+	if err := b.stepBackFault(); err != nil { // since it began; nobody was told of them
+		queue.release(h.count)
+		for _, part := range h.parts() {
+			b.forget(part)
+		}
 		return haul{}, nil, err
 	}
 	if !i.mayAnswer(&h) { // nobody was told of them; what is being recovered is refused

@@ -28,6 +28,7 @@ func apiError(err error) *connect.Error {
 		busy        *sequence.BusyError
 		spent       *sequence.KeySpentError
 		unavailable *sequence.UnavailableError
+		behind      *sequence.SteppedBackError
 		denied      *access.DeniedError
 	)
 	switch {
@@ -60,6 +61,8 @@ func apiError(err error) *connect.Error {
 		return e
 	case errors.As(err, &denied):
 		return connect.NewError(connect.CodePermissionDenied, err)
+	case errors.As(err, &behind):
+		return withDetail(connect.CodeUnavailable, behind, info(api.ReasonLedgerSteppedBack, "bizType", behind.BizType))
 	case errors.As(err, &unavailable):
 		slog.Warn("unavailable", "error", err)
 		return connect.NewError(connect.CodeUnavailable, errors.New(unavailable.What))

@@ -10,7 +10,7 @@ import (
 )
 
 func TestWhatIsRememberedOfTheLedgerOnlyGrows(t *testing.T) {
-	p, _ := open(t)
+	p := setup(t)
 	ctx := t.Context()
 	tide, marks, err := p.Recall(ctx, "ORDER")
 	require.NoError(t, err)

@@ -21,6 +21,7 @@ const (
 	MetricRefused      = "lacuna_refused"
 	MetricReachable    = "lacuna_reachable"
 	MetricLeasesLost   = "lacuna_leases_lost"
+	MetricLedgerBehind = "lacuna_ledger_behind"
 )
 
 // Attribute keys of metrics, spans and log lines. Numbers and tickets stand in spans and logs only.
