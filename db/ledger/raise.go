@@ -396,3 +396,15 @@ func (l *Ledger) endRaise(ctx context.Context, r Raise, open []openRaise, result
 		return err
 	})
 }
+
+// Doubtful counts the numbers of a biz type that a raise would leave to a person.
+func (l *Ledger) Doubtful(ctx context.Context, bizType string) (total int64, err error) {
+	for _, state := range openStates {
+		var n int64
+		if err := l.db.QueryRowContext(ctx, countDoubtful, state, bizType).Scan(&n); err != nil {
+			return 0, classify("count the open numbers of "+bizType, err)
+		}
+		total += n
+	}
+	return total, nil
+}

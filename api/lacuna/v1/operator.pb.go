@@ -309,6 +309,8 @@ const (
 	DeadCause_DEAD_CAUSE_CANCELLED DeadCause = 3
 	// Nobody confirmed in time, and the biz type leaves that to a person.
 	DeadCause_DEAD_CAUSE_NOT_CONFIRMED DeadCause = 4
+	// It was open, or not known, when the ledger stepped back, and may be in use.
+	DeadCause_DEAD_CAUSE_STEPPED_BACK DeadCause = 5
 )
 
 // Enum value maps for DeadCause.
@@ -319,6 +321,7 @@ var (
 		2: "DEAD_CAUSE_PROBE_AWAY",
 		3: "DEAD_CAUSE_CANCELLED",
 		4: "DEAD_CAUSE_NOT_CONFIRMED",
+		5: "DEAD_CAUSE_STEPPED_BACK",
 	}
 	DeadCause_value = map[string]int32{
 		"DEAD_CAUSE_UNSPECIFIED":   0,
@@ -326,6 +329,7 @@ var (
 		"DEAD_CAUSE_PROBE_AWAY":    2,
 		"DEAD_CAUSE_CANCELLED":     3,
 		"DEAD_CAUSE_NOT_CONFIRMED": 4,
+		"DEAD_CAUSE_STEPPED_BACK":  5,
 	}
 )
 
@@ -4785,6 +4789,428 @@ func (x *GetStatusResponse) GetAway() string {
 	return ""
 }
 
+type CheckLedgerRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All.
+	BizType       string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckLedgerRequest) Reset() {
+	*x = CheckLedgerRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckLedgerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckLedgerRequest) ProtoMessage() {}
+
+func (x *CheckLedgerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckLedgerRequest.ProtoReflect.Descriptor instead.
+func (*CheckLedgerRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *CheckLedgerRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+type CheckLedgerResponse struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Standings []*LedgerStanding      `protobuf:"bytes,1,rep,name=standings,proto3" json:"standings,omitempty"`
+	// What could not be asked, in words.
+	Away          []string `protobuf:"bytes,2,rep,name=away,proto3" json:"away,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckLedgerResponse) Reset() {
+	*x = CheckLedgerResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckLedgerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckLedgerResponse) ProtoMessage() {}
+
+func (x *CheckLedgerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckLedgerResponse.ProtoReflect.Descriptor instead.
+func (*CheckLedgerResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *CheckLedgerResponse) GetStandings() []*LedgerStanding {
+	if x != nil {
+		return x.Standings
+	}
+	return nil
+}
+
+func (x *CheckLedgerResponse) GetAway() []string {
+	if x != nil {
+		return x.Away
+	}
+	return nil
+}
+
+// LedgerStanding is how a biz type stands against what is known of it.
+type LedgerStanding struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// By how many numbers the ledger was found to have stepped back, 1 at least: nothing is issued. 0 where it was not.
+	SteppedBack int64 `protobuf:"varint,2,opt,name=stepped_back,json=steppedBack,proto3" json:"stepped_back,omitempty"`
+	// In the order of the periods: the last one, and those whose cursor is behind.
+	Periods       []*PeriodStanding `protobuf:"bytes,3,rep,name=periods,proto3" json:"periods,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LedgerStanding) Reset() {
+	*x = LedgerStanding{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LedgerStanding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LedgerStanding) ProtoMessage() {}
+
+func (x *LedgerStanding) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LedgerStanding.ProtoReflect.Descriptor instead.
+func (*LedgerStanding) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *LedgerStanding) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *LedgerStanding) GetSteppedBack() int64 {
+	if x != nil {
+		return x.SteppedBack
+	}
+	return 0
+}
+
+func (x *LedgerStanding) GetPeriods() []*PeriodStanding {
+	if x != nil {
+		return x.Periods
+	}
+	return nil
+}
+
+type PeriodStanding struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Period string                 `protobuf:"bytes,1,opt,name=period,proto3" json:"period,omitempty"`
+	Cursor int64                  `protobuf:"varint,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	// The highest value that is known, and who knows it: LEDGER, PROCESSES or TEMPORAL.
+	Known   int64  `protobuf:"varint,3,opt,name=known,proto3" json:"known,omitempty"`
+	KnownBy string `protobuf:"bytes,4,opt,name=known_by,json=knownBy,proto3" json:"known_by,omitempty"`
+	// Up to where a raise would take the cursor.
+	RaiseTo       int64 `protobuf:"varint,5,opt,name=raise_to,json=raiseTo,proto3" json:"raise_to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PeriodStanding) Reset() {
+	*x = PeriodStanding{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PeriodStanding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PeriodStanding) ProtoMessage() {}
+
+func (x *PeriodStanding) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PeriodStanding.ProtoReflect.Descriptor instead.
+func (*PeriodStanding) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *PeriodStanding) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *PeriodStanding) GetCursor() int64 {
+	if x != nil {
+		return x.Cursor
+	}
+	return 0
+}
+
+func (x *PeriodStanding) GetKnown() int64 {
+	if x != nil {
+		return x.Known
+	}
+	return 0
+}
+
+func (x *PeriodStanding) GetKnownBy() string {
+	if x != nil {
+		return x.KnownBy
+	}
+	return ""
+}
+
+func (x *PeriodStanding) GetRaiseTo() int64 {
+	if x != nil {
+		return x.RaiseTo
+	}
+	return 0
+}
+
+type RaiseLedgerRequest struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// How many values beyond the highest known one may have been allocated too, 0 to 1,000,000. Twice stepMax.
+	Margin *int64 `protobuf:"varint,2,opt,name=margin,proto3,oneof" json:"margin,omitempty"`
+	// A value of the last period that is known to have been allocated, e.g. by the business.
+	AtLeast int64 `protobuf:"varint,3,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	// Why, for the record. Required but for a dry run.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	Actor  string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
+	DryRun bool   `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// How many numbers one call sees to, 1 to 50,000. 50,000.
+	Limit         int32 `protobuf:"varint,7,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RaiseLedgerRequest) Reset() {
+	*x = RaiseLedgerRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RaiseLedgerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RaiseLedgerRequest) ProtoMessage() {}
+
+func (x *RaiseLedgerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RaiseLedgerRequest.ProtoReflect.Descriptor instead.
+func (*RaiseLedgerRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *RaiseLedgerRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *RaiseLedgerRequest) GetMargin() int64 {
+	if x != nil && x.Margin != nil {
+		return *x.Margin
+	}
+	return 0
+}
+
+func (x *RaiseLedgerRequest) GetAtLeast() int64 {
+	if x != nil {
+		return x.AtLeast
+	}
+	return 0
+}
+
+func (x *RaiseLedgerRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RaiseLedgerRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *RaiseLedgerRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *RaiseLedgerRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type RaiseLedgerResponse struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Standing *LedgerStanding        `protobuf:"bytes,1,opt,name=standing,proto3" json:"standing,omitempty"`
+	// Numbers that became dead letters in this call, and values that were declared in it. Of a dry run: would.
+	Doubted  int64 `protobuf:"varint,2,opt,name=doubted,proto3" json:"doubted,omitempty"`
+	Declared int64 `protobuf:"varint,3,opt,name=declared,proto3" json:"declared,omitempty"`
+	// What is still to be seen to.
+	Left int64 `protobuf:"varint,4,opt,name=left,proto3" json:"left,omitempty"`
+	// For how long the biz type has to stand still yet, so that no process holds a number of before.
+	Wait          *durationpb.Duration `protobuf:"bytes,5,opt,name=wait,proto3" json:"wait,omitempty"`
+	Done          bool                 `protobuf:"varint,6,opt,name=done,proto3" json:"done,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RaiseLedgerResponse) Reset() {
+	*x = RaiseLedgerResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RaiseLedgerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RaiseLedgerResponse) ProtoMessage() {}
+
+func (x *RaiseLedgerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RaiseLedgerResponse.ProtoReflect.Descriptor instead.
+func (*RaiseLedgerResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *RaiseLedgerResponse) GetStanding() *LedgerStanding {
+	if x != nil {
+		return x.Standing
+	}
+	return nil
+}
+
+func (x *RaiseLedgerResponse) GetDoubted() int64 {
+	if x != nil {
+		return x.Doubted
+	}
+	return 0
+}
+
+func (x *RaiseLedgerResponse) GetDeclared() int64 {
+	if x != nil {
+		return x.Declared
+	}
+	return 0
+}
+
+func (x *RaiseLedgerResponse) GetLeft() int64 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+func (x *RaiseLedgerResponse) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
+}
+
+func (x *RaiseLedgerResponse) GetDone() bool {
+	if x != nil {
+		return x.Done
+	}
+	return false
+}
+
 var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
@@ -5149,7 +5575,38 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x128\n" +
 	"\n" +
 	"patrol_age\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\tpatrolAge\x12\x12\n" +
-	"\x04away\x18\a \x01(\tR\x04away*T\n" +
+	"\x04away\x18\a \x01(\tR\x04away\"/\n" +
+	"\x12CheckLedgerRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\"b\n" +
+	"\x13CheckLedgerResponse\x127\n" +
+	"\tstandings\x18\x01 \x03(\v2\x19.lacuna.v1.LedgerStandingR\tstandings\x12\x12\n" +
+	"\x04away\x18\x02 \x03(\tR\x04away\"\x83\x01\n" +
+	"\x0eLedgerStanding\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12!\n" +
+	"\fstepped_back\x18\x02 \x01(\x03R\vsteppedBack\x123\n" +
+	"\aperiods\x18\x03 \x03(\v2\x19.lacuna.v1.PeriodStandingR\aperiods\"\x8c\x01\n" +
+	"\x0ePeriodStanding\x12\x16\n" +
+	"\x06period\x18\x01 \x01(\tR\x06period\x12\x16\n" +
+	"\x06cursor\x18\x02 \x01(\x03R\x06cursor\x12\x14\n" +
+	"\x05known\x18\x03 \x01(\x03R\x05known\x12\x19\n" +
+	"\bknown_by\x18\x04 \x01(\tR\aknownBy\x12\x19\n" +
+	"\braise_to\x18\x05 \x01(\x03R\araiseTo\"\xcf\x01\n" +
+	"\x12RaiseLedgerRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x1b\n" +
+	"\x06margin\x18\x02 \x01(\x03H\x00R\x06margin\x88\x01\x01\x12\x19\n" +
+	"\bat_least\x18\x03 \x01(\x03R\aatLeast\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x17\n" +
+	"\adry_run\x18\x06 \x01(\bR\x06dryRun\x12\x14\n" +
+	"\x05limit\x18\a \x01(\x05R\x05limitB\t\n" +
+	"\a_margin\"\xd9\x01\n" +
+	"\x13RaiseLedgerResponse\x125\n" +
+	"\bstanding\x18\x01 \x01(\v2\x19.lacuna.v1.LedgerStandingR\bstanding\x12\x18\n" +
+	"\adoubted\x18\x02 \x01(\x03R\adoubted\x12\x1a\n" +
+	"\bdeclared\x18\x03 \x01(\x03R\bdeclared\x12\x12\n" +
+	"\x04left\x18\x04 \x01(\x03R\x04left\x12-\n" +
+	"\x04wait\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12\x12\n" +
+	"\x04done\x18\x06 \x01(\bR\x04done*T\n" +
 	"\x05Track\x12\x15\n" +
 	"\x11TRACK_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vTRACK_EVERY\x10\x01\x12\x13\n" +
@@ -5173,13 +5630,14 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\tPoolOrder\x12\x1a\n" +
 	"\x16POOL_ORDER_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11POOL_ORDER_LOWEST\x10\x01\x12\x15\n" +
-	"\x11POOL_ORDER_OLDEST\x10\x02*\x94\x01\n" +
+	"\x11POOL_ORDER_OLDEST\x10\x02*\xb1\x01\n" +
 	"\tDeadCause\x12\x1a\n" +
 	"\x16DEAD_CAUSE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14DEAD_CAUSE_POOL_AWAY\x10\x01\x12\x19\n" +
 	"\x15DEAD_CAUSE_PROBE_AWAY\x10\x02\x12\x18\n" +
 	"\x14DEAD_CAUSE_CANCELLED\x10\x03\x12\x1c\n" +
-	"\x18DEAD_CAUSE_NOT_CONFIRMED\x10\x04*\x85\x03\n" +
+	"\x18DEAD_CAUSE_NOT_CONFIRMED\x10\x04\x12\x1b\n" +
+	"\x17DEAD_CAUSE_STEPPED_BACK\x10\x05*\x85\x03\n" +
 	"\vFindingKind\x12\x1c\n" +
 	"\x18FINDING_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18FINDING_KIND_UNACCOUNTED\x10\x01\x12\x16\n" +
@@ -5209,7 +5667,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x17SEAL_FAULT_KIND_MISSING\x10\x04\x12\x17\n" +
 	"\x13SEAL_FAULT_KIND_END\x10\x05\x12\x1d\n" +
 	"\x19SEAL_FAULT_KIND_AMENDMENT\x10\x06\x12\x19\n" +
-	"\x15SEAL_FAULT_KIND_COVER\x10\a2\x94\v\n" +
+	"\x15SEAL_FAULT_KIND_COVER\x10\a2\xb5\f\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
@@ -5230,7 +5688,9 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\vRevokeToken\x12\x1d.lacuna.v1.RevokeTokenRequest\x1a\x1e.lacuna.v1.RevokeTokenResponse\x12Q\n" +
 	"\vVerifySeals\x12\x1d.lacuna.v1.VerifySealsRequest\x1a\x1e.lacuna.v1.VerifySealsResponse\"\x03\x90\x02\x01\x12Q\n" +
 	"\vListNumbers\x12\x1d.lacuna.v1.ListNumbersRequest\x1a\x1e.lacuna.v1.ListNumbersResponse\"\x03\x90\x02\x01\x12K\n" +
-	"\tGetStatus\x12\x1b.lacuna.v1.GetStatusRequest\x1a\x1c.lacuna.v1.GetStatusResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
+	"\tGetStatus\x12\x1b.lacuna.v1.GetStatusRequest\x1a\x1c.lacuna.v1.GetStatusResponse\"\x03\x90\x02\x01\x12Q\n" +
+	"\vCheckLedger\x12\x1d.lacuna.v1.CheckLedgerRequest\x1a\x1e.lacuna.v1.CheckLedgerResponse\"\x03\x90\x02\x01\x12L\n" +
+	"\vRaiseLedger\x12\x1d.lacuna.v1.RaiseLedgerRequest\x1a\x1e.lacuna.v1.RaiseLedgerResponseB5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
 var (
 	file_lacuna_v1_operator_proto_rawDescOnce sync.Once
@@ -5245,7 +5705,7 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -5310,27 +5770,33 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(*ListNumbersResponse)(nil),         // 60: lacuna.v1.ListNumbersResponse
 	(*GetStatusRequest)(nil),            // 61: lacuna.v1.GetStatusRequest
 	(*GetStatusResponse)(nil),           // 62: lacuna.v1.GetStatusResponse
-	(*durationpb.Duration)(nil),         // 63: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 64: google.protobuf.Timestamp
-	(State)(0),                          // 65: lacuna.v1.State
-	(*Number)(nil),                      // 66: lacuna.v1.Number
+	(*CheckLedgerRequest)(nil),          // 63: lacuna.v1.CheckLedgerRequest
+	(*CheckLedgerResponse)(nil),         // 64: lacuna.v1.CheckLedgerResponse
+	(*LedgerStanding)(nil),              // 65: lacuna.v1.LedgerStanding
+	(*PeriodStanding)(nil),              // 66: lacuna.v1.PeriodStanding
+	(*RaiseLedgerRequest)(nil),          // 67: lacuna.v1.RaiseLedgerRequest
+	(*RaiseLedgerResponse)(nil),         // 68: lacuna.v1.RaiseLedgerResponse
+	(*durationpb.Duration)(nil),         // 69: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 70: google.protobuf.Timestamp
+	(State)(0),                          // 71: lacuna.v1.State
+	(*Number)(nil),                      // 72: lacuna.v1.Number
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	63,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	63,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	69,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	69,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	2,   // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	3,   // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	4,   // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	63,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	69,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	1,   // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
 	10,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	63,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	69,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,   // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	63,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
-	63,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
+	69,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	69,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
 	11,  // 12: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
 	12,  // 13: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	63,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	69,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
 	9,   // 15: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 16: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 17: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
@@ -5341,39 +5807,39 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	22,  // 22: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
 	5,   // 23: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
 	5,   // 24: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	64,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	65,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	70,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	71,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
 	19,  // 27: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	19,  // 28: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	64,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
+	70,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
 	30,  // 30: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	65,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	64,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	64,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	64,  // 34: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	71,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	70,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	70,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	70,  // 34: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
 	33,  // 35: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
 	35,  // 36: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
 	36,  // 37: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
 	34,  // 38: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
 	6,   // 39: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	65,  // 40: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	64,  // 41: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	63,  // 42: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	64,  // 43: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	64,  // 44: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	63,  // 45: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	63,  // 46: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	71,  // 40: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	70,  // 41: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	69,  // 42: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	70,  // 43: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	70,  // 44: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	69,  // 45: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	69,  // 46: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
 	39,  // 47: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
 	39,  // 48: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
 	39,  // 49: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
 	40,  // 50: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	63,  // 51: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	63,  // 52: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
-	63,  // 53: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	63,  // 54: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	63,  // 55: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	63,  // 56: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	63,  // 57: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	69,  // 51: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	69,  // 52: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	69,  // 53: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	69,  // 54: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	69,  // 55: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	69,  // 56: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	69,  // 57: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
 	44,  // 58: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
 	43,  // 59: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
 	45,  // 60: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
@@ -5384,68 +5850,76 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	45,  // 65: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
 	44,  // 66: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
 	7,   // 67: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
-	64,  // 68: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
-	64,  // 69: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
-	64,  // 70: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
-	64,  // 71: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
+	70,  // 68: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
+	70,  // 69: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	70,  // 70: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
+	70,  // 71: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
 	7,   // 72: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
-	63,  // 73: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
+	69,  // 73: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
 	48,  // 74: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
 	48,  // 75: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
 	48,  // 76: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
-	64,  // 77: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
+	70,  // 77: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
 	57,  // 78: lacuna.v1.VerifySealsResponse.chains:type_name -> lacuna.v1.SealChain
 	58,  // 79: lacuna.v1.VerifySealsResponse.faults:type_name -> lacuna.v1.SealFault
-	64,  // 80: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
+	70,  // 80: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
 	8,   // 81: lacuna.v1.SealFault.kind:type_name -> lacuna.v1.SealFaultKind
-	65,  // 82: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
-	64,  // 83: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
-	64,  // 84: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
-	63,  // 85: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
-	66,  // 86: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
-	64,  // 87: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
-	64,  // 88: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
-	64,  // 89: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
-	63,  // 90: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
-	13,  // 91: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	15,  // 92: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	17,  // 93: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	20,  // 94: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	24,  // 95: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	26,  // 96: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	28,  // 97: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	31,  // 98: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	37,  // 99: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	41,  // 100: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
-	46,  // 101: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
-	49,  // 102: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
-	51,  // 103: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
-	53,  // 104: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
-	55,  // 105: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
-	59,  // 106: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
-	61,  // 107: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
-	14,  // 108: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	16,  // 109: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	18,  // 110: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	21,  // 111: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	25,  // 112: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	27,  // 113: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	29,  // 114: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	32,  // 115: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	38,  // 116: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	42,  // 117: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
-	47,  // 118: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
-	50,  // 119: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
-	52,  // 120: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
-	54,  // 121: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
-	56,  // 122: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
-	60,  // 123: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
-	62,  // 124: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
-	108, // [108:125] is the sub-list for method output_type
-	91,  // [91:108] is the sub-list for method input_type
-	91,  // [91:91] is the sub-list for extension type_name
-	91,  // [91:91] is the sub-list for extension extendee
-	0,   // [0:91] is the sub-list for field type_name
+	71,  // 82: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
+	70,  // 83: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
+	70,  // 84: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
+	69,  // 85: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
+	72,  // 86: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
+	70,  // 87: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
+	70,  // 88: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
+	70,  // 89: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
+	69,  // 90: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
+	65,  // 91: lacuna.v1.CheckLedgerResponse.standings:type_name -> lacuna.v1.LedgerStanding
+	66,  // 92: lacuna.v1.LedgerStanding.periods:type_name -> lacuna.v1.PeriodStanding
+	65,  // 93: lacuna.v1.RaiseLedgerResponse.standing:type_name -> lacuna.v1.LedgerStanding
+	69,  // 94: lacuna.v1.RaiseLedgerResponse.wait:type_name -> google.protobuf.Duration
+	13,  // 95: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	15,  // 96: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	17,  // 97: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	20,  // 98: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	24,  // 99: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	26,  // 100: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	28,  // 101: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	31,  // 102: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	37,  // 103: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	41,  // 104: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	46,  // 105: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	49,  // 106: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
+	51,  // 107: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
+	53,  // 108: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
+	55,  // 109: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
+	59,  // 110: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
+	61,  // 111: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
+	63,  // 112: lacuna.v1.OperatorService.CheckLedger:input_type -> lacuna.v1.CheckLedgerRequest
+	67,  // 113: lacuna.v1.OperatorService.RaiseLedger:input_type -> lacuna.v1.RaiseLedgerRequest
+	14,  // 114: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	16,  // 115: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	18,  // 116: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	21,  // 117: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	25,  // 118: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	27,  // 119: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	29,  // 120: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	32,  // 121: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	38,  // 122: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	42,  // 123: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	47,  // 124: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	50,  // 125: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
+	52,  // 126: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
+	54,  // 127: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
+	56,  // 128: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
+	60,  // 129: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
+	62,  // 130: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
+	64,  // 131: lacuna.v1.OperatorService.CheckLedger:output_type -> lacuna.v1.CheckLedgerResponse
+	68,  // 132: lacuna.v1.OperatorService.RaiseLedger:output_type -> lacuna.v1.RaiseLedgerResponse
+	114, // [114:133] is the sub-list for method output_type
+	95,  // [95:114] is the sub-list for method input_type
+	95,  // [95:95] is the sub-list for extension type_name
+	95,  // [95:95] is the sub-list for extension extendee
+	0,   // [0:95] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -5463,13 +5937,14 @@ func file_lacuna_v1_operator_proto_init() {
 	file_lacuna_v1_operator_proto_msgTypes[23].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[24].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[50].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[58].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   54,
+			NumMessages:   60,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -83,6 +83,12 @@ const (
 	// OperatorServiceGetStatusProcedure is the fully-qualified name of the OperatorService's GetStatus
 	// RPC.
 	OperatorServiceGetStatusProcedure = "/lacuna.v1.OperatorService/GetStatus"
+	// OperatorServiceCheckLedgerProcedure is the fully-qualified name of the OperatorService's
+	// CheckLedger RPC.
+	OperatorServiceCheckLedgerProcedure = "/lacuna.v1.OperatorService/CheckLedger"
+	// OperatorServiceRaiseLedgerProcedure is the fully-qualified name of the OperatorService's
+	// RaiseLedger RPC.
+	OperatorServiceRaiseLedgerProcedure = "/lacuna.v1.OperatorService/RaiseLedger"
 )
 
 // OperatorServiceClient is a client for the lacuna.v1.OperatorService service.
@@ -137,6 +143,14 @@ type OperatorServiceClient interface {
 	// GetStatus says which program answers, what time its ledger has, and when the patrol was last through. A
 	// ledger that is away is in the answer and no error.
 	GetStatus(context.Context, *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error)
+	// CheckLedger compares the cursors with the highest values that anybody knows: this process and all others, by
+	// what they told Redis, and the runs of numbers in Temporal. What cannot be asked is in the answer and no error.
+	CheckLedger(context.Context, *connect.Request[v1.CheckLedgerRequest]) (*connect.Response[v1.CheckLedgerResponse], error)
+	// RaiseLedger takes a biz type on that has stepped back, or that its caller says has: it is stopped, if it is not;
+	// what was open becomes dead letters, and so do the values from the cursor to the highest known one and a margin
+	// beyond, so that whoever was given one can confirm it; then it is issued again. The process tells how far it is:
+	// repeat the call until it is done. UNAVAILABLE where Redis or Temporal cannot be asked and at_least is not given.
+	RaiseLedger(context.Context, *connect.Request[v1.RaiseLedgerRequest]) (*connect.Response[v1.RaiseLedgerResponse], error)
 }
 
 // NewOperatorServiceClient constructs a client for the lacuna.v1.OperatorService service. By
@@ -263,6 +277,19 @@ func NewOperatorServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		checkLedger: connect.NewClient[v1.CheckLedgerRequest, v1.CheckLedgerResponse](
+			httpClient,
+			baseURL+OperatorServiceCheckLedgerProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("CheckLedger")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		raiseLedger: connect.NewClient[v1.RaiseLedgerRequest, v1.RaiseLedgerResponse](
+			httpClient,
+			baseURL+OperatorServiceRaiseLedgerProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("RaiseLedger")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -285,6 +312,8 @@ type operatorServiceClient struct {
 	verifySeals         *connect.Client[v1.VerifySealsRequest, v1.VerifySealsResponse]
 	listNumbers         *connect.Client[v1.ListNumbersRequest, v1.ListNumbersResponse]
 	getStatus           *connect.Client[v1.GetStatusRequest, v1.GetStatusResponse]
+	checkLedger         *connect.Client[v1.CheckLedgerRequest, v1.CheckLedgerResponse]
+	raiseLedger         *connect.Client[v1.RaiseLedgerRequest, v1.RaiseLedgerResponse]
 }
 
 // PutBizType calls lacuna.v1.OperatorService.PutBizType.
@@ -372,6 +401,16 @@ func (c *operatorServiceClient) GetStatus(ctx context.Context, req *connect.Requ
 	return c.getStatus.CallUnary(ctx, req)
 }
 
+// CheckLedger calls lacuna.v1.OperatorService.CheckLedger.
+func (c *operatorServiceClient) CheckLedger(ctx context.Context, req *connect.Request[v1.CheckLedgerRequest]) (*connect.Response[v1.CheckLedgerResponse], error) {
+	return c.checkLedger.CallUnary(ctx, req)
+}
+
+// RaiseLedger calls lacuna.v1.OperatorService.RaiseLedger.
+func (c *operatorServiceClient) RaiseLedger(ctx context.Context, req *connect.Request[v1.RaiseLedgerRequest]) (*connect.Response[v1.RaiseLedgerResponse], error) {
+	return c.raiseLedger.CallUnary(ctx, req)
+}
+
 // OperatorServiceHandler is an implementation of the lacuna.v1.OperatorService service.
 type OperatorServiceHandler interface {
 	// PutBizType makes a biz type, or changes the rules of one. On creation what is left out takes
@@ -424,6 +463,14 @@ type OperatorServiceHandler interface {
 	// GetStatus says which program answers, what time its ledger has, and when the patrol was last through. A
 	// ledger that is away is in the answer and no error.
 	GetStatus(context.Context, *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error)
+	// CheckLedger compares the cursors with the highest values that anybody knows: this process and all others, by
+	// what they told Redis, and the runs of numbers in Temporal. What cannot be asked is in the answer and no error.
+	CheckLedger(context.Context, *connect.Request[v1.CheckLedgerRequest]) (*connect.Response[v1.CheckLedgerResponse], error)
+	// RaiseLedger takes a biz type on that has stepped back, or that its caller says has: it is stopped, if it is not;
+	// what was open becomes dead letters, and so do the values from the cursor to the highest known one and a margin
+	// beyond, so that whoever was given one can confirm it; then it is issued again. The process tells how far it is:
+	// repeat the call until it is done. UNAVAILABLE where Redis or Temporal cannot be asked and at_least is not given.
+	RaiseLedger(context.Context, *connect.Request[v1.RaiseLedgerRequest]) (*connect.Response[v1.RaiseLedgerResponse], error)
 }
 
 // NewOperatorServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -546,6 +593,19 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	operatorServiceCheckLedgerHandler := connect.NewUnaryHandler(
+		OperatorServiceCheckLedgerProcedure,
+		svc.CheckLedger,
+		connect.WithSchema(operatorServiceMethods.ByName("CheckLedger")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	operatorServiceRaiseLedgerHandler := connect.NewUnaryHandler(
+		OperatorServiceRaiseLedgerProcedure,
+		svc.RaiseLedger,
+		connect.WithSchema(operatorServiceMethods.ByName("RaiseLedger")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/lacuna.v1.OperatorService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case OperatorServicePutBizTypeProcedure:
@@ -582,6 +642,10 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 			operatorServiceListNumbersHandler.ServeHTTP(w, r)
 		case OperatorServiceGetStatusProcedure:
 			operatorServiceGetStatusHandler.ServeHTTP(w, r)
+		case OperatorServiceCheckLedgerProcedure:
+			operatorServiceCheckLedgerHandler.ServeHTTP(w, r)
+		case OperatorServiceRaiseLedgerProcedure:
+			operatorServiceRaiseLedgerHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -657,4 +721,12 @@ func (UnimplementedOperatorServiceHandler) ListNumbers(context.Context, *connect
 
 func (UnimplementedOperatorServiceHandler) GetStatus(context.Context, *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.GetStatus is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) CheckLedger(context.Context, *connect.Request[v1.CheckLedgerRequest]) (*connect.Response[v1.CheckLedgerResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.CheckLedger is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) RaiseLedger(context.Context, *connect.Request[v1.RaiseLedgerRequest]) (*connect.Response[v1.RaiseLedgerResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.RaiseLedger is not implemented"))
 }
