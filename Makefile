@@ -10,7 +10,7 @@ help: ## List the commands
 
 .PHONY: build
 build: ## Build the programs into bin/
-	go build -o bin/ ./cmd/... ./starter ./worker
+	go build -buildvcs=auto -o bin/ ./cmd/... ./starter ./worker
 
 .PHONY: test
 test: ## Run every test; installs and starts the servers that they need
@@ -22,6 +22,7 @@ lint: ## Check style, forbidden imports and the determinism of workflows
 	go vet ./...
 	$(GOTOOL) golangci-lint run
 	cd deploy/check && go vet ./... && go tool -modfile=../../tools/go.mod golangci-lint run
+	cd tools && go vet ./openapi && go tool golangci-lint run ./openapi
 	$(GOTOOL) workflowcheck ./workflows/...
 	$(GOTOOL) buf lint
 
@@ -29,18 +30,20 @@ lint: ## Check style, forbidden imports and the determinism of workflows
 format: ## Format the code
 	$(GOTOOL) golangci-lint fmt
 	cd deploy/check && go tool -modfile=../../tools/go.mod golangci-lint fmt
+	cd tools && go tool golangci-lint fmt ./openapi
 	$(GOTOOL) buf format -w
 
 .PHONY: generate
-generate: ## Generate the API's code from its proto
+generate: ## Generate the API's code and its OpenAPI document from the protos
 	$(GOTOOL) buf generate
 
 .PHONY: verify
-verify: ## Check that the generated code and the module files are current
+verify: ## Check that the generated code and the module files are current, and that the API breaks nobody
 	go mod verify
 	go mod tidy -diff
 	cd deploy/check && go mod verify && go mod tidy -diff
 	tools/verify-generated
+	tools/verify-breaking
 
 .PHONY: run
 run: ## Run Lacuna, its servers and the demo shop (DEMO=0: without the shop)
@@ -58,7 +61,7 @@ clean-dev: ## Forget the data of make run
 bench: ## Measure rates and ratios
 	go test ./bench -run '^$$' -bench Next -cpu 1,2 -benchtime 20000x
 	go test ./bench -run '^$$' -bench 'Ledger|Settle' -benchtime 2s
-	go test ./bench -run '^$$' -bench 'Audit|Seal' -benchtime 1x -timeout 1h
+	go test ./bench -run '^$$' -bench 'Audit|Seal|Map|Activity' -benchtime 1x -timeout 1h
 
 .PHONY: soak
 soak: ## The stories of e2e in full: 100 kills, 100 restarts, 200 freezes, outages, dead letters, races, ruin, a storm, five minutes at full rate (an hour and a half)

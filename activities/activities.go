@@ -59,8 +59,22 @@ type Activities struct {
 	push   *batching.Coalescer[sequence.PoolEntry, struct{}]
 }
 
+// Option changes how Activities work.
+type Option func(*options)
+
+type options struct {
+	join func(name string) batching.Join
+}
+
+// WithJoin makes the context of what many activities do together; join is called with what that is.
+func WithJoin(join func(name string) batching.Join) Option { return func(o *options) { o.join = join } }
+
 // New starts the coalescers; Close ends them.
-func New(ledger Ledger, pool Pool, prober Prober, log *slog.Logger) *Activities {
+func New(ledger Ledger, pool Pool, prober Prober, log *slog.Logger, opts ...Option) *Activities {
+	o := options{join: func(string) batching.Join { return nil }}
+	for _, opt := range opts {
+		opt(&o)
+	}
 	return &Activities{
 		pool:   pool,
 		prober: prober,
@@ -69,12 +83,12 @@ func New(ledger Ledger, pool Pool, prober Prober, log *slog.Logger) *Activities 
 			ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 			defer cancel()
 			return ledger.Apply(ctx, commands)
-		}, batching.Options{}),
+		}, batching.Options{Join: o.join("apply")}),
 		push: batching.New(func(ctx context.Context, entries []sequence.PoolEntry) ([]struct{}, error) {
 			ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 			defer cancel()
 			return make([]struct{}, len(entries)), pool.Push(ctx, entries)
-		}, batching.Options{}),
+		}, batching.Options{Join: o.join("push")}),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/lacuna-seq/lacuna/db/ledger"
 	"github.com/lacuna-seq/lacuna/db/migrations"
@@ -49,7 +50,7 @@ type runs struct{}
 
 func (runs) Start(context.Context, sequence.Number, time.Duration) error { return nil }
 
-func (runs) Backlog(context.Context) (time.Duration, error) { return 0, nil }
+func (runs) Backlog(context.Context) (issuer.Backlog, error) { return issuer.Backlog{Workers: 1}, nil }
 
 func (runs) Wake(context.Context, sequence.Number, sequence.Kind, string) error { return nil }
 
@@ -57,6 +58,13 @@ func (runs) Wake(context.Context, sequence.Number, sequence.Kind, string) error 
 // each processor: run it with -cpu=1,2 to see that callers do not wait for each other. Between the
 // rounds the refill and the record queue catch up, untimed.
 func BenchmarkNext(b *testing.B) {
+	b.Run("untraced", func(b *testing.B) { benchNext(b, b.Context()) })
+	ctx, span := sdktrace.NewTracerProvider().Tracer("bench").Start(b.Context(), "call")
+	defer span.End()
+	b.Run("traced", func(b *testing.B) { benchNext(b, ctx) })
+}
+
+func benchNext(b *testing.B, ctx context.Context) { //nolint:revive // a benchmark comes first
 	l := openLedger(b)
 	p, err := pool.Open(testkit.Redis(b))
 	require.NoError(b, err)
@@ -69,7 +77,7 @@ func BenchmarkNext(b *testing.B) {
 	var timed time.Duration
 	var took []time.Duration
 	for done := 0; done < b.N; done += round {
-		_, err := i.Next(b.Context(), request) // fills memory where it was cold
+		_, err := i.Next(ctx, request) // fills memory where it was cold
 		require.NoError(b, err)
 		wait := time.NewTimer(300 * time.Millisecond)
 		<-wait.C
@@ -81,7 +89,7 @@ func BenchmarkNext(b *testing.B) {
 			all.Go(func() {
 				for n := c; n < round; n += callers {
 					began := time.Now()
-					if _, err := i.Next(b.Context(), request); err != nil {
+					if _, err := i.Next(ctx, request); err != nil {
 						b.Error(err)
 					}
 					part[n] = time.Since(began)
@@ -101,6 +109,13 @@ func BenchmarkNext(b *testing.B) {
 // BenchmarkLedger compares the two writes that every number costs, through the ledger, with the
 // barest form of the same: a 500-row INSERT and a 500-row guarded UPDATE.
 func BenchmarkLedger(b *testing.B) {
+	b.Run("untraced", func(b *testing.B) { benchLedger(b, func(int64) string { return "" }) })
+	b.Run("traced", func(b *testing.B) {
+		benchLedger(b, func(n int64) string { return fmt.Sprintf("00-0af7651916cd43dd8448eb211c80319c-%016x-01", n) })
+	})
+}
+
+func benchLedger(b *testing.B, traceOf func(value int64) string) {
 	l := openLedger(b)
 	const rows = ledger.MaxBatch
 	var through, bare time.Duration
@@ -112,7 +127,7 @@ func BenchmarkLedger(b *testing.B) {
 		require.NoError(b, err)
 		commands := make([]sequence.Command, rows)
 		for i, n := range numbers {
-			commands[i] = sequence.Command{Kind: sequence.Record, Ticket: n.NextTicket(), Owner: owner, BatchID: n.BatchID, BizKey: fmt.Sprint("o-", n.Value)}
+			commands[i] = sequence.Command{Kind: sequence.Record, Ticket: n.NextTicket(), Owner: owner, BatchID: n.BatchID, BizKey: fmt.Sprint("o-", n.Value), Trace: traceOf(n.Value)}
 		}
 		_, err = l.Apply(b.Context(), commands)
 		require.NoError(b, err)

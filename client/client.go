@@ -78,7 +78,7 @@ type Number struct {
 	SeqNo     string
 	Life      int32 // how often it has been issued, this time included
 	BatchID   string
-	ConfirmBy time.Time // later it counts as abandoned
+	ConfirmBy time.Time // later it counts as abandoned; zero where a number is final at its issue
 }
 
 // Dial prepares a client of the service at address, e.g. http://localhost:8080; it does not connect.
@@ -184,7 +184,11 @@ func (c *Client) NextN(ctx context.Context, bizType string, count int, opts ...N
 func (c *Client) received(m *lacunav1.NextResponse) ([]Number, error) {
 	numbers := make([]Number, len(m.GetNumbers()))
 	for i, n := range m.GetNumbers() {
-		numbers[i] = Number{Ticket: n.GetTicket(), SeqNo: n.GetSeqNo(), Life: n.GetLife(), BatchID: n.GetBatchId(), ConfirmBy: n.GetConfirmBy().AsTime()}
+		numbers[i] = Number{Ticket: n.GetTicket(), SeqNo: n.GetSeqNo(), Life: n.GetLife(), BatchID: n.GetBatchId()}
+		if n.GetConfirmBy() == nil {
+			continue
+		}
+		numbers[i].ConfirmBy = n.GetConfirmBy().AsTime()
 		if late := time.Since(numbers[i].ConfirmBy); late > 0 {
 			return nil, fmt.Errorf("%s arrived %s after its time to confirm; compare this machine's clock with the service's: %w",
 				numbers[i].Ticket, late.Round(time.Millisecond), sequence.ErrUnavailable)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,7 +17,8 @@ import (
 // is misspelt, or that a library has renamed, is an alert that never fires.
 func TestEveryMetricThatIsAskedForExists(t *testing.T) {
 	url, alerts := hook(t)
-	s := newStack(t, "LACUNA_ALERT_URL="+url)
+	sent := newCollector(t)
+	s := newStack(t, append(sent.env(), "LACUNA_ALERT_URL="+url)...)
 	first, seqNo := s.next(t, "DEMO")
 	s.awaitState(t, "DEMO", seqNo, sequence.Replayable)
 	testkit.Eventually(t, func() bool {
@@ -40,7 +42,18 @@ func TestEveryMetricThatIsAskedForExists(t *testing.T) {
 		}
 		return len(missing) == 0
 	}, "no program shows %v", &missing)
+
+	// The same are sent by OTLP, where counters and histograms have no suffixes.
+	for name := range names(s.scrape(t, s.starter)) {
+		if strings.HasPrefix(name, "lacuna_") {
+			instrument := suffix.ReplaceAllString(name, "")
+			testkit.Eventually(t, func() bool { return sent.received("lacuna-starter", instrument) }, "the starter does not send %s", instrument)
+		}
+	}
+	testkit.Eventually(t, func() bool { return sent.received("lacuna-worker", "lacuna_numbers") }, "the worker sends nothing")
 }
+
+var suffix = regexp.MustCompile(`_(total|bucket|sum|count)$`)
 
 // metricOrLabel is how the metrics of Lacuna and of its libraries begin, and some of their labels.
 var metricOrLabel = regexp.MustCompile(`\b(?:lacuna|temporal|rpc|db|go|process)_[a-z_]+\b`)

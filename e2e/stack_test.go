@@ -36,7 +36,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "build", "-o", dir, "../starter", "../worker", "../deploy/demo", "../cmd/lacuna").CombinedOutput()
+	out, err := exec.Command("go", "build", "-buildvcs=auto", "-o", dir, "../starter", "../worker", "../deploy/demo", "../cmd/lacuna").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the programs: %w\n%s", err, out)
 	}

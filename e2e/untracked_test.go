@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/protobuf/proto"
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
@@ -129,4 +130,27 @@ func TestTheWholeLoopWithoutRuns(t *testing.T) {
 	n, err := s.ledger.BizType(t.Context(), "BULK")
 	require.NoError(t, err)
 	require.Equal(t, sequence.TrackNone, n.Track)
+}
+
+// Where only uniqueness counts a number costs its issue and nothing more: no run, no wait, no second write, no way back.
+func TestABizTypeThatNeedsNoneCostsItsIssueOnly(t *testing.T) {
+	s := newStack(t)
+	s.put(t, `{"name":"TRACE","format":"T-{seq:9}","confirmTimeout":"1s","safetyWindow":"1s","reuse":"REUSE_NEVER","track":"TRACK_NONE","durableIssue":true}`)
+	status, answer := s.call(t, "Next", `{"bizType":"TRACE","count":500}`)
+	require.Equal(t, http.StatusOK, status, "%v", answer)
+	first := answer["numbers"].([]any)[0].(map[string]any)
+	require.NotContains(t, first, "confirmBy")
+	require.Equal(t, 500, s.count(t, "biz_type = 'TRACE' AND status = 2 AND deadline IS NULL AND NOT tracked AND version = 1"), "one insert with its block, one update at its issue")
+	testkit.Pass(t, 2*time.Second) // a confirm timeout and a window
+	s.patrols(t, 2)
+	require.Equal(t, 500, s.count(t, "biz_type = 'TRACE' AND status = 2 AND version = 1"), "nothing was written after it")
+	runs, err := s.client.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: "BizType = 'TRACE'"})
+	require.NoError(t, err)
+	require.Zero(t, runs.GetCount())
+	free, err := s.pool.Size(t.Context(), "TRACE", "")
+	require.NoError(t, err)
+	require.Zero(t, free)
+	require.Equal(t, "OUTCOME_ALREADY_CONFIRMED", s.settle(t, "Confirm", first["ticket"].(string)))
+	require.Equal(t, "failed_precondition", s.settle(t, "Abandon", first["ticket"].(string)))
+	s.closure(t)
 }

@@ -12,9 +12,12 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/trace"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/lacuna-seq/lacuna/internal/batching"
 	"github.com/lacuna-seq/lacuna/internal/courier"
+	"github.com/lacuna-seq/lacuna/internal/telemetry"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -50,8 +53,14 @@ type Lifecycles interface {
 	Start(ctx context.Context, n sequence.Number, left time.Duration) error
 	// Wake signals the run, and starts it if it is missing. ErrRunClosed where it has closed.
 	Wake(ctx context.Context, n sequence.Number, kind sequence.Kind, bizKey string) error
-	// Backlog is how long the oldest task of the runs has waited for a worker.
-	Backlog(ctx context.Context) (time.Duration, error)
+	// Backlog is how far behind the workers are.
+	Backlog(ctx context.Context) (Backlog, error)
+}
+
+// Backlog is what Temporal knows of those who work on the runs.
+type Backlog struct {
+	Age     time.Duration // how long the oldest task has waited for a worker
+	Workers int           // how many processes ask for tasks
 }
 
 // ErrRunClosed is a wake that met a closed run: nothing was taken, and nothing had to be.
@@ -65,6 +74,7 @@ type Issuer struct {
 	runs    Lifecycles
 	log     *slog.Logger
 	metrics *metrics
+	tracer  trace.Tracer
 
 	lease      atomic.Pointer[lease]
 	leaseLasts time.Duration
@@ -95,9 +105,10 @@ type Issuer struct {
 type Option func(*options)
 
 type options struct {
-	log   *slog.Logger
-	meter metric.Meter
-	lease time.Duration
+	log    *slog.Logger
+	meter  metric.Meter
+	tracer trace.Tracer
+	lease  time.Duration
 }
 
 // WithLogger sends the issuer's lines to log.
@@ -106,13 +117,16 @@ func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log
 // WithMeter counts with meter; see metrics.go for the names.
 func WithMeter(meter metric.Meter) Option { return func(o *options) { o.meter = meter } }
 
+// WithTracer traces with tracer what outlives the calls.
+func WithTracer(tracer trace.Tracer) Option { return func(o *options) { o.tracer = tracer } }
+
 // WithLease makes a lease last for d, at least MinLease, instead of DefaultLease.
 func WithLease(d time.Duration) Option { return func(o *options) { o.lease = max(d, MinLease) } }
 
 // New registers a new issuer with the ledger and starts its background work; Stop ends it. The
 // error is a sequence.UnavailableError while the ledger is away.
 func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ...Option) (*Issuer, error) {
-	o := options{log: slog.Default(), meter: noop.Meter{}, lease: DefaultLease}
+	o := options{log: slog.Default(), meter: noop.Meter{}, tracer: tracenoop.Tracer{}, lease: DefaultLease}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -120,7 +134,7 @@ func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ..
 	if err != nil {
 		host = "unknown"
 	}
-	i := &Issuer{host: host, ledger: ledger, pool: pool, runs: runs, log: o.log.With("component", "issuer"), leaseLasts: o.lease, batches: newBatches()}
+	i := &Issuer{host: host, ledger: ledger, pool: pool, runs: runs, tracer: o.tracer, log: o.log.With("component", "issuer"), leaseLasts: o.lease, batches: newBatches()}
 	if err := i.readClock(ctx); err != nil {
 		return nil, err
 	}
@@ -136,8 +150,8 @@ func New(ctx context.Context, ledger Ledger, pool Pool, runs Lifecycles, opts ..
 	i.background, i.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	i.starts = courier.New(startOptions, i.log.With("queue", "starts"), i.deliverStart)
 	i.wakes = courier.New(wakeOptions, i.log.With("queue", "wakes"), i.deliverWake)
-	i.settle = batching.New(i.applySettles, batching.Options{})
-	i.keyed = batching.New(i.issueKeyed, batching.Options{MaxSize: keyedBatch})
+	i.settle = batching.New(i.applySettles, batching.Options{Join: telemetry.Join(o.tracer, "settle")})
+	i.keyed = batching.New(i.issueKeyed, batching.Options{MaxSize: keyedBatch, Join: telemetry.Join(o.tracer, "record under keys")})
 	i.storm = newStorm(i)
 	i.overdue = &overdue{}
 	i.tracker = newTracker(i)

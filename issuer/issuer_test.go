@@ -53,10 +53,10 @@ func (r *runs) Wake(_ context.Context, n sequence.Number, kind sequence.Kind, _ 
 	return nil
 }
 
-func (r *runs) Backlog(context.Context) (time.Duration, error) {
+func (r *runs) Backlog(context.Context) (issuer.Backlog, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.backlog, nil
+	return issuer.Backlog{Age: r.backlog, Workers: 1}, nil
 }
 
 func (r *runs) setAway(away bool) {

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
 
+	"github.com/lacuna-seq/lacuna/internal/telemetry"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -45,16 +47,19 @@ func (i *Issuer) nextKeyed(ctx context.Context, b *buffer, r Request, begun time
 	if err != nil {
 		return nil, err
 	}
-	confirmBy := begun.Add(b.rules.Load().ConfirmTimeout)
-	handOuts := make([]handOut, 0, h.count)
+	confirmBy := b.rules.Load().ConfirmBy(begun)
+	handOuts, called := make([]handOut, 0, h.count), telemetry.TraceOf(ctx)
 	for _, part := range h.parts() {
 		for j := range part {
 			issued = append(issued, issuedOf(&part[j], confirmBy))
-			handOuts = append(handOuts, handOut{held: &part[j], bizKey: r.BizKey, untold: true})
+			telemetry.LinkTo(ctx, part[j].number.Trace) // the life before
+			handOuts = append(handOuts, handOut{held: &part[j], bizKey: r.BizKey, trace: called, untold: true})
 		}
 	}
 	outcome := make(chan keyedOutcome, 1)
-	i.keyedOut.Go(func() { outcome <- i.writeKeyed(r, handOuts, queue) }) // it outlives a caller who leaves
+	i.keyedOut.Go(func() {
+		outcome <- i.writeKeyed(trace.ContextWithSpan(i.background, trace.SpanFromContext(ctx)), r, handOuts, queue)
+	}) // it outlives a caller who leaves
 	select {
 	case o := <-outcome:
 		switch {
@@ -82,14 +87,14 @@ func (i *Issuer) afterDefeat(ctx context.Context, b *buffer, r Request) ([]Issue
 
 // writeKeyed records the hand-outs together with the key. Where the ledger does not take them nothing
 // is known: they are recorded as abandoned, which changes nothing where they were written after all.
-func (i *Issuer) writeKeyed(r Request, handOuts []handOut, queue *recordShard) keyedOutcome {
+func (i *Issuer) writeKeyed(ctx context.Context, r Request, handOuts []handOut, queue *recordShard) keyedOutcome {
 	issue := sequence.KeyedIssue{IdempotencyKey: r.key(), CallID: uuid.NewString(), Content: r.content()}
 	for _, h := range handOuts {
 		c := h.command()
 		c.Untracked = i.storm.rages()
 		issue.Records = append(issue.Records, c)
 	}
-	results, err := i.keyed.Do(i.background, issue)
+	results, err := i.keyed.Do(ctx, issue)
 	if err != nil {
 		for _, h := range handOuts {
 			h.callerGone = true
@@ -109,6 +114,7 @@ func (i *Issuer) writeKeyed(r Request, handOuts []handOut, queue *recordShard) k
 func (i *Issuer) issueKeyed(ctx context.Context, issues []sequence.KeyedIssue) ([]sequence.KeyedResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
+	i.metrics.batch("keyed", len(issues))
 	return i.ledger.IssueKeyed(ctx, issues)
 }
 
@@ -128,7 +134,7 @@ func (i *Issuer) repeatOf(ctx context.Context, b *buffer, r Request) ([]Issued, 
 	now := time.Now()
 	for j, ticket := range found.Tickets {
 		n := found.Numbers[j]
-		confirmBy := now.Add(b.rules.Load().ConfirmTimeout)
+		confirmBy := b.rules.Load().ConfirmBy(now)
 		switch {
 		case n.Life == ticket.Life && n.State == sequence.Allocated:
 			confirmBy = now.Add(n.Deadline.Sub(i.clock.Load().now()))

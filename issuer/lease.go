@@ -31,8 +31,11 @@ func newLease(id string, asked time.Time, lasts time.Duration) *lease {
 
 // lasts asks the monotonic clock and the wall clock, and believes the one that is ahead: a machine
 // that slept has a monotonic clock that stood still.
-func (l *lease) lasts(now time.Time) bool {
-	return now.Before(l.until) && now.Round(0).Before(l.until.Round(0))
+func (l *lease) lasts(now time.Time) bool { return l.left(now) > 0 }
+
+// left is how long it still lasts; not above 0 once it is over.
+func (l *lease) left(now time.Time) time.Duration {
+	return min(l.until.Sub(now), l.until.Round(0).Sub(now.Round(0)))
 }
 
 // beginLease registers this process under a new id.
@@ -91,6 +94,15 @@ func (i *Issuer) renewLease() error {
 		return true
 	})
 	return nil
+}
+
+// Ready says whether this process may hand out numbers now: it has a lease, its hand-outs are written down, and it is
+// not stopping.
+func (i *Issuer) Ready(context.Context) error {
+	if i.stopped.Load() {
+		return &sequence.UnavailableError{What: "this process is stopping"}
+	}
+	return i.leaseFault()
 }
 
 // leaseFault answers Next when this process may hand nothing out; nil when it may.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	taskqueuepb "go.temporal.io/api/taskqueue/v1"
@@ -13,6 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/lacuna-seq/lacuna/internal/courier"
+	"github.com/lacuna-seq/lacuna/internal/telemetry"
 	"github.com/lacuna-seq/lacuna/sequence"
 	"github.com/lacuna-seq/lacuna/workflows"
 )
@@ -43,12 +46,20 @@ type wake struct {
 	// rescued: the number may be in the pool, as pool says.
 	rescued bool
 	pool    sequence.PoolEntry
+	// cause is the call that settled it.
+	cause trace.SpanContext
 }
+
+// LogValue is what a line about the start says of it.
+func (s start) LogValue() slog.Value { return telemetry.AboutNumber(s.number) }
+
+// LogValue is what a line about the wake says of it.
+func (w wake) LogValue() slog.Value { return telemetry.AboutNumber(w.number) }
 
 func (i *Issuer) deliverStart(ctx context.Context, s start) error {
 	ctx, cancel := context.WithTimeout(ctx, temporalTimeout)
 	defer cancel()
-	err := i.runs.Start(ctx, s.number, max(0, time.Until(s.due)))
+	err := i.runs.Start(telemetry.InTrace(ctx, s.number.Trace), s.number, max(0, time.Until(s.due)))
 	i.metrics.delivered("start", err)
 	return err
 }
@@ -66,6 +77,8 @@ func (i *Issuer) deliverWake(ctx context.Context, w wake) error {
 	if w.noRun {
 		return nil
 	}
+	ctx, span := telemetry.Follow(ctx, i.tracer, "wake", w.number.Trace, w.cause)
+	defer span.End()
 	err := i.runs.Wake(ctx, w.number, w.kind, w.bizKey)
 	if errors.Is(err, ErrRunClosed) {
 		err = nil
@@ -110,16 +123,25 @@ func (t Temporal) Wake(ctx context.Context, n sequence.Number, kind sequence.Kin
 	return nil
 }
 
+// polled is how long ago Temporal must have seen a worker ask for tasks: it lets each question wait for a minute.
+const polled = 90 * time.Second
+
 // Backlog asks for the queue of workflow tasks: each step of a run begins with one.
-func (t Temporal) Backlog(ctx context.Context) (time.Duration, error) {
+func (t Temporal) Backlog(ctx context.Context) (Backlog, error) {
 	described, err := t.Client.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
 		Namespace: t.Namespace, TaskQueue: &taskqueuepb.TaskQueue{Name: workflows.LifecycleTaskQueue},
 		TaskQueueType: enumspb.TASK_QUEUE_TYPE_WORKFLOW, ReportStats: true,
 	})
 	if err != nil {
-		return 0, fmt.Errorf("ask for the backlog of the lifecycles: %w", err)
+		return Backlog{}, fmt.Errorf("ask for the backlog of the lifecycles: %w", err)
 	}
-	return described.GetStats().GetApproximateBacklogAge().AsDuration(), nil
+	b := Backlog{Age: described.GetStats().GetApproximateBacklogAge().AsDuration()}
+	for _, p := range described.GetPollers() {
+		if time.Since(p.GetLastAccessTime().AsTime()) < polled {
+			b.Workers++
+		}
+	}
+	return b, nil
 }
 
 func isAlreadyStarted(err error) bool {

@@ -42,7 +42,7 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 
 // observe reads the issuer's own counts at every scrape.
 func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
-	var errs [10]error
+	var errs [13]error
 	overdue, err := meter.Float64ObservableGauge(telemetry.MetricOverdue, metric.WithDescription("For how long the number is overdue that is so for longest, by state"))
 	errs[6] = err
 	patrolAge, err := meter.Float64ObservableGauge(telemetry.MetricPatrolAge, metric.WithDescription("How long ago the patrol last finished a round in which no step failed"))
@@ -59,8 +59,14 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 	errs[5] = err
 	leasesLost, err := meter.Int64ObservableCounter(telemetry.MetricLeasesLost, metric.WithDescription("Leases that were over before they could be renewed; what was held under them is recovered"))
 	errs[8] = err
-	behind, err := meter.Int64ObservableGauge(telemetry.MetricLedgerBehind, metric.WithDescription("By how many numbers the ledger was found behind what was seen of it, 1 at least; 0 where it was not"))
+	leaseLeft, err := meter.Float64ObservableGauge(telemetry.MetricLeaseLeft, metric.WithUnit("s"), metric.WithDescription("How long this process may still hand out numbers without hearing from the ledger; 0 once it may not"))
 	errs[9] = err
+	pollers, err := meter.Int64ObservableGauge(telemetry.MetricPollers, metric.WithDescription("Workers that Temporal has seen ask for the tasks of lifecycles within 90 s"))
+	errs[10] = err
+	backlogAge, err := meter.Float64ObservableGauge(telemetry.MetricBacklogAge, metric.WithUnit("s"), metric.WithDescription("How long the oldest task of the lifecycles has waited for a worker"))
+	errs[11] = err
+	behind, err := meter.Int64ObservableGauge(telemetry.MetricLedgerBehind, metric.WithDescription("By how many numbers the ledger was found behind what was seen of it, 1 at least; 0 where it was not"))
+	errs[12] = err
 	queue := func(name string) metric.MeasurementOption {
 		return metric.WithAttributes(attribute.String(telemetry.KeyQueue, name))
 	}
@@ -90,6 +96,11 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 		if age := i.overdue.patrol.Load(); age != nil {
 			o.ObserveFloat64(patrolAge, age.Seconds())
 		}
+		o.ObserveFloat64(leaseLeft, max(0, i.lease.Load().left(time.Now())).Seconds())
+		if backlog := i.storm.backlog.Load(); i.storm.asked.Load() {
+			o.ObserveInt64(pollers, int64(backlog.Workers))
+			o.ObserveFloat64(backlogAge, backlog.Age.Seconds())
+		}
 		o.ObserveInt64(leasesLost, i.leasesLost.Load())
 		o.ObserveInt64(queued, i.records.depth(), queue("records"))
 		o.ObserveInt64(queued, i.starts.Waiting(), queue("starts"))
@@ -100,7 +111,7 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 		o.ObserveInt64(dropped, i.starts.Dropped(), queue("starts"))
 		o.ObserveInt64(dropped, i.wakes.Dropped(), queue("wakes"))
 		return nil
-	}, issued, held, used, queued, dropped, overdue, patrolAge, leasesLost, behind)
+	}, issued, held, used, queued, dropped, overdue, patrolAge, leasesLost, leaseLeft, pollers, backlogAge, behind)
 	return errors.Join(errs[:]...)
 }
 
@@ -110,7 +121,9 @@ func (m *metrics) next(took time.Duration) {
 	m.nextDuration.Record(context.Background(), took.Seconds())
 }
 
-func (m *metrics) batch(size int) { m.batches.Record(context.Background(), int64(size)) }
+func (m *metrics) batch(kind string, size int) {
+	m.batches.Record(context.Background(), int64(size), metric.WithAttributes(attribute.String(telemetry.KeyKind, kind)))
+}
 
 func (m *metrics) claimed(bizType string, won, lost int) {
 	add := func(n int, result string) {

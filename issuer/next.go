@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lacuna-seq/lacuna/internal/telemetry"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -41,7 +42,8 @@ type Issued struct {
 	SeqNo   string
 	Life    int32
 	BatchID string
-	// ConfirmBy is by this process's clock. The ledger's deadline is never earlier by its own.
+	// ConfirmBy is by this process's clock. The ledger's deadline is never earlier by its own. Zero where a number is
+	// final at its issue.
 	ConfirmBy time.Time
 }
 
@@ -80,13 +82,14 @@ func (i *Issuer) Next(ctx context.Context, r Request) ([]Issued, error) {
 	if b.rules.Load().DurableIssue || h.durable() {
 		wait = newReceipt(h.count)
 	}
-	gone := ctx.Err() != nil
+	gone, called := ctx.Err() != nil, telemetry.TraceOf(ctx)
 	issued := make([]Issued, 0, h.count)
-	confirmBy := begun.Add(b.rules.Load().ConfirmTimeout)
+	confirmBy := b.rules.Load().ConfirmBy(begun)
 	for _, part := range h.parts() {
 		for j := range part {
 			issued = append(issued, issuedOf(&part[j], confirmBy))
-			queue.put(handOut{held: &part[j], bizKey: r.BizKey, callerGone: gone, untold: wait != nil, receipt: wait})
+			telemetry.LinkTo(ctx, part[j].number.Trace) // the life before
+			queue.put(handOut{held: &part[j], bizKey: r.BizKey, trace: called, callerGone: gone, untold: wait != nil, receipt: wait})
 		}
 	}
 	if gone {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lacuna-seq/lacuna/internal/telemetry"
 	"github.com/lacuna-seq/lacuna/internal/wait"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
@@ -32,6 +33,7 @@ const (
 type handOut struct {
 	held       *held
 	bizKey     string
+	trace      string // of the call; see sequence.Command
 	callerGone bool
 	untold     bool     // nobody is told of the number before it is written down
 	receipt    *receipt // of a caller who waits for that; nil where none does
@@ -177,7 +179,7 @@ func gather(batch []handOut, queue <-chan handOut) []handOut {
 func (h handOut) command() sequence.Command {
 	n := h.held.number
 	return sequence.Command{
-		Kind: sequence.Record, Ticket: n.NextTicket(), Owner: n.Owner, BatchID: n.BatchID, BizKey: h.bizKey,
+		Kind: sequence.Record, Ticket: n.NextTicket(), Owner: n.Owner, BatchID: n.BatchID, BizKey: h.bizKey, Trace: h.trace,
 		CallerGone: h.callerGone || h.receipt != nil && h.receipt.gone.Load(), Waiting: h.untold,
 	}
 }
@@ -193,6 +195,7 @@ func (r *recorder) record(batch []handOut) bool {
 			commands[j] = h.command()
 			commands[j].Untracked = untracked
 		}
+		i.metrics.batch("record", len(commands))
 		decisions, err := i.applyRecords(commands)
 		if err == nil {
 			i.recorded(commands, decisions)
@@ -217,7 +220,21 @@ func (r *recorder) record(batch []handOut) bool {
 func (i *Issuer) applyRecords(commands []sequence.Command) ([]sequence.Decision, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(i.background), recordTimeout)
 	defer cancel()
-	return i.ledger.Apply(ctx, commands)
+	ctx, ended := i.joinRecords(ctx, commands)
+	decisions, err := i.ledger.Apply(ctx, commands)
+	ended(err)
+	return decisions, err
+}
+
+// joinRecords makes a batch part of the traces of the calls that handed its numbers out.
+func (i *Issuer) joinRecords(ctx context.Context, commands []sequence.Command) (context.Context, func(error)) {
+	var calls []context.Context
+	for j, c := range commands {
+		if c.Trace != "" && (j == 0 || c.Trace != commands[j-1].Trace) { // a call's numbers lie side by side
+			calls = append(calls, telemetry.InTrace(context.Background(), c.Trace))
+		}
+	}
+	return telemetry.Join(i.tracer, "record")(ctx, calls)
 }
 
 // recorded starts the lifecycles of what was written down. A number that turned out to be another
@@ -236,8 +253,8 @@ func (i *Issuer) recorded(commands []sequence.Command, decisions []sequence.Deci
 		case sequence.OutcomeSuperseded: // taken away before anybody was told of it
 			i.batches.settled(commands[j].BatchID, 1)
 		default:
-			i.log.Error("a number was handed out that the ledger does not hold for this issuer; its batch is issued from no more",
-				"ticket", commands[j].Ticket.String(), "batch_id", commands[j].BatchID, "outcome", d.Outcome.String(),
+			i.log.ErrorContext(telemetry.InTrace(i.background, commands[j].Trace),
+				"a number was handed out that the ledger does not hold for this issuer; its batch is issued from no more", "ticket", commands[j].Ticket.String(), "batch_id", commands[j].BatchID, "outcome", d.Outcome.String(),
 				"current", d.Number.Ticket().String(), "state", d.Number.State.String())
 			i.discard(commands[j].Ticket.BizType, commands[j].BatchID)
 		}

@@ -74,7 +74,7 @@ func (r *repeater) repeat(ctx context.Context, batch []sequence.Command) bool {
 			continue
 		}
 		if err := sequence.Answer(batch[j], d); err != nil {
-			r.issuer.log.Error("a command that was accepted while the ledger was away could not be carried out", "error", err)
+			r.issuer.log.Error("a command that was accepted while the ledger was away could not be carried out", "ticket", batch[j].Ticket.String(), "error", err)
 		}
 	}
 	r.mu.Lock()

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/lacuna-seq/lacuna/internal/telemetry"
 	"github.com/lacuna-seq/lacuna/internal/wait"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
@@ -94,7 +97,7 @@ func (i *Issuer) answer(ctx context.Context, commands []sequence.Command) []Resu
 				pending = append(pending, j)
 				continue
 			}
-			results[j] = i.settled(commands[j], decisions[k])
+			results[j] = i.settled(ctx, commands[j], decisions[k])
 		}
 		if open = pending; len(open) > 0 {
 			_ = wait.For(ctx, pause) // the next round answers where ctx has ended
@@ -131,7 +134,7 @@ func (i *Issuer) decide(ctx context.Context, commands []sequence.Command, open [
 func (i *Issuer) applySettles(ctx context.Context, commands []sequence.Command) ([]sequence.Decision, error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	i.metrics.batch(len(commands))
+	i.metrics.batch("settle", len(commands))
 	if i.storm.rages() {
 		for j := range commands {
 			commands[j].Untracked = commands[j].Kind == sequence.Abandon
@@ -140,19 +143,21 @@ func (i *Issuer) applySettles(ctx context.Context, commands []sequence.Command) 
 	return i.ledger.Apply(ctx, commands)
 }
 
-// settled answers a decided command and wakes the run that it concerns.
-func (i *Issuer) settled(c sequence.Command, d sequence.Decision) Result {
+// settled answers a decided command and wakes the run that it concerns. The caller's trace is linked to that of the
+// number's life.
+func (i *Issuer) settled(ctx context.Context, c sequence.Command, d sequence.Decision) Result {
+	telemetry.LinkTo(ctx, d.Number.Trace)
 	switch d.Outcome {
 	case sequence.OutcomeRescued, sequence.OutcomeConfirmed, sequence.OutcomeAbandoned:
 		i.tracker.forget(d.Number)
-		w := wake{number: d.Number, kind: c.Kind, bizKey: c.BizKey, rescued: d.Outcome == sequence.OutcomeRescued, pool: d.Pool}
+		w := wake{number: d.Number, kind: c.Kind, bizKey: c.BizKey, rescued: d.Outcome == sequence.OutcomeRescued, pool: d.Pool, cause: trace.SpanContextFromContext(ctx)}
 		// A run that is not woken follows its row at its own deadline.
 		w.noRun = !d.Number.Tracked || c.Kind == sequence.Confirm && i.storm.rages()
 		if w.rescued || !w.noRun {
 			i.wakes.Send(w)
 		}
 	case sequence.OutcomeConflict:
-		i.log.Error("two holders met at one number", "asked", c.Ticket.String(), "asked_biz_key", c.BizKey,
+		i.log.ErrorContext(ctx, "two holders met at one number", "ticket", c.Ticket.String(), "asked", c.Ticket.String(), "asked_biz_key", c.BizKey,
 			"current", d.Number.Ticket().String(), "current_biz_key", d.Number.BizKey, "state", d.Number.State.String())
 	default:
 	}

@@ -24,21 +24,23 @@ const (
 // storm tells whether the runs are behind: starts and wakes in this process, or the tasks of runs in Temporal.
 type storm struct {
 	issuer  *Issuer
-	begins  atomic.Int64 // after how long a wait, in nanoseconds
-	backlog atomic.Int64 // how long the oldest task waited when Temporal was last asked
+	begins  atomic.Int64            // after how long a wait, in nanoseconds
+	backlog atomic.Pointer[Backlog] // when Temporal last answered
+	asked   atomic.Bool             // whether it answered the last time
 	on      atomic.Bool
 }
 
 func newStorm(i *Issuer) *storm {
 	s := &storm{issuer: i}
 	s.begins.Store(int64(stormBegins))
+	s.backlog.Store(&Backlog{})
 	return s
 }
 
 // rages looks at the queues now. A storm that began goes on until they are nearly empty.
 func (s *storm) rages() bool {
 	i := s.issuer
-	lag := max(i.starts.Lag(), i.wakes.Lag(), time.Duration(s.backlog.Load()))
+	lag := max(i.starts.Lag(), i.wakes.Lag(), s.backlog.Load().Age)
 	switch was := s.on.Load(); {
 	case !was && int64(lag) > s.begins.Load() && s.on.CompareAndSwap(false, true):
 		i.log.Warn("Temporal or the workers are behind; numbers are left to the patrol until they have caught up",
@@ -66,9 +68,11 @@ func (s *storm) watch() {
 func (s *storm) ask(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)
 	defer cancel()
-	if backlog, err := s.issuer.runs.Backlog(ctx); err == nil { // away, it is the queues that tell
-		s.backlog.Store(int64(backlog))
+	backlog, err := s.issuer.runs.Backlog(ctx)
+	if err == nil { // away, it is the queues that tell
+		s.backlog.Store(&backlog)
 	}
+	s.asked.Store(err == nil)
 }
 
 // relieve writes down that nobody counts on the runs whose starts and wakes wait here, and forgets these.

@@ -121,6 +121,18 @@ func (b BizType) outOfPeriod(n Number, now time.Time) bool {
 	return b.Reuse == ReuseSamePeriod && n.Period != b.Period(now)
 }
 
+// FinalAtIssue reports whether a number is in use for good as soon as it is handed out. Where none is ever issued again
+// and none is seen to, nobody needs to know what became of it, and a wait for a confirm would only cost.
+func (b BizType) FinalAtIssue() bool { return b.Reuse == ReuseNever && b.Track == TrackNone }
+
+// ConfirmBy is until when a number that is handed out at a time waits for its confirm; the zero time where it does not.
+func (b BizType) ConfirmBy(issued time.Time) time.Time {
+	if b.FinalAtIssue() {
+		return time.Time{}
+	}
+	return issued.Add(b.ConfirmTimeout)
+}
+
 // Validate reports all faults at once, joined, each an InvalidError.
 func (b BizType) Validate() error {
 	var faults []error
@@ -150,6 +162,7 @@ func (b BizType) Validate() error {
 	fault(slices.Contains(PoolOrders[:], b.PoolOrder), "poolOrder", "%s is not one of %v", b.PoolOrder, PoolOrders)
 	fault(b.ExtendLimit >= 0 && b.ExtendLimit <= MaxExtendLimit, "extendLimit", "%s is not from 0s to %s", b.ExtendLimit, MaxExtendLimit)
 	fault(slices.Contains(OnTimeouts[:], b.OnTimeout), "onTimeout", "%s is not one of %v", b.OnTimeout, OnTimeouts)
+	fault(b.OnTimeout != OnTimeoutDeadLetter || !b.FinalAtIssue(), "onTimeout", "under reuse %s with track %s a number is final at its issue: no timeout is ever over", ReuseNever, TrackNone)
 	fault(b.OnTimeout != OnTimeoutDeadLetter || b.DurableIssue, "onTimeout", "%s needs durableIssue: after a crash nobody could tell what was handed out", b.OnTimeout)
 	fault(len(b.RetryDelays) >= 1 && len(b.RetryDelays) <= MaxRetryDelays, "retryDelays", "%d are not from 1 to %d", len(b.RetryDelays), MaxRetryDelays)
 	for _, d := range b.RetryDelays {

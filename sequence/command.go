@@ -126,6 +126,8 @@ type Command struct {
 	Ticket Ticket
 	// BizKey: of Record and Confirm, the business object behind the number. May be empty.
 	BizKey string
+	// Trace: of Record, the W3C traceparent of the call that handed the number out; empty where it is not traced.
+	Trace string
 	// Owner and BatchID: of Record, HandBack, Recover and Claim, the issuer and what it holds the number by.
 	Owner, BatchID string
 	// Lease: of Recover, how long a lease lasts. A holder may have had its answer that much later.
@@ -157,6 +159,7 @@ type Command struct {
 	Outage Outage
 	// OnHold: of those that wait for a deadline. No deadline is acted on now; the ledger says so.
 	OnHold bool
-	// Reason: of Bury, Requeue and WriteOff, in words, at most MaxReason bytes.
+	// Reason: of Bury, Requeue and WriteOff, in words, at most MaxReason bytes; of Confirm and Abandon only where a
+	// person settles by hand, who is then kept with it.
 	Reason string
 }

@@ -18,6 +18,7 @@ const (
 	ReasonHandedBack   = "handed back without having been handed out"
 	ReasonReplayCap    = "replayed as often as its biz type allows"
 	ReasonReuseNever   = "its biz type issues no number again"
+	ReasonFinalAtIssue = "final at its issue: its biz type waits for no confirm"
 	ReasonPeriodOver   = "its period is over"
 	ReasonJump         = "passed over when the source went on above it"
 	ReasonExtended     = "its holder asked for more time"
@@ -145,18 +146,24 @@ func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		}
 		n.Life, n.Owner, n.BizKey, n.Tracked, n.Durable = c.Ticket.Life, "", c.BizKey, rules.tracksIssued() && !c.Untracked, false
 		n.LifeUnsure = false
-		n.IssuedTime, n.AbandonedTime, n.RetryTimes = now, time.Time{}, 0
+		n.IssuedTime, n.AbandonedTime, n.RetryTimes, n.Trace = now, time.Time{}, 0, c.Trace
 		putDown(n)
-		if c.CallerGone {
+		switch {
+		case c.CallerGone:
 			giveUp(rules, n, now, ReasonCallerGone)
 			trackGivenUp(rules, n, c)
-		} else {
+		case rules.FinalAtIssue():
+			hold(n, now, ReasonFinalAtIssue)
+		default:
 			n.State, n.Deadline, n.Reason = Allocated, now.Add(rules.ConfirmTimeout), ""
 		}
 		return OutcomeRecorded
 	case !n.State.Held() && n.Life == c.Ticket.Life && n.BatchID == c.BatchID:
 		if n.BizKey == "" {
 			n.BizKey = c.BizKey
+		}
+		if n.Trace == "" {
+			n.Trace = c.Trace
 		}
 		return OutcomeAlreadyRecorded
 	case c.Waiting:
@@ -193,7 +200,7 @@ func recoverHeld(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		return giveBack(rules, n, now)
 	}
 	n.Life, n.State, n.Owner, n.BizKey, n.Tracked, n.LifeUnsure = n.NextLife(), Allocated, "", "", false, false
-	n.IssuedTime, n.AbandonedTime, n.RetryTimes = now, time.Time{}, 0
+	n.IssuedTime, n.AbandonedTime, n.RetryTimes, n.Trace = now, time.Time{}, 0, ""
 	putDown(n)
 	n.Deadline, n.Reason = now.Add(rules.ConfirmTimeout+c.Lease), ReasonRecovered
 	return OutcomeRecovered

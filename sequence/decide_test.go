@@ -457,6 +457,22 @@ func TestRecord(t *testing.T) {
 	})
 }
 
+func TestALifeIsOfTheTraceThatBeganIt(t *testing.T) {
+	c := command(sequence.Record, 3)
+	c.Trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	before := row(sequence.Replayed, 2, false)
+	before.Trace = "00-11111111111111111111111111111111-2222222222222222-01"
+	begun := sequence.Decide(rules, before, c, now).Number
+	require.Equal(t, c.Trace, begun.Trace)
+	require.Equal(t, c.Trace, sequence.Decide(rules, begun, command(sequence.Abandon, 3), now).Number.Trace, "it stays so")
+	untraced := sequence.Decide(rules, before, command(sequence.Record, 3), now).Number
+	require.Empty(t, untraced.Trace, "not that of the life before")
+
+	recovered := sequence.Decide(rules, before, command(sequence.Recover, 0), now).Number
+	require.Empty(t, recovered.Trace, "nobody knows whose it is")
+	require.Equal(t, c.Trace, sequence.Decide(rules, recovered, c, now).Number.Trace, "until the record comes late")
+}
+
 func TestRecoverBeginsTheLifeThatMayHaveBeenHandedOut(t *testing.T) {
 	c := command(sequence.Recover, 0)
 	c.Lease = 10 * time.Second

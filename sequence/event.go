@@ -12,7 +12,7 @@ const (
 const MaxActor = 128
 
 // Event is a transition that somebody may ask about later: one that is out of the ordinary, or an
-// operator's act.
+// act of a person, who gives a reason.
 type Event struct {
 	Ticket   Ticket
 	Actor    string
@@ -27,6 +27,11 @@ func eventOf(was Number, c Command, d Decision) *Event {
 	switch d.Outcome {
 	case OutcomeRescued:
 		actor = ActorCaller
+	case OutcomeConfirmed, OutcomeAbandoned:
+		if c.Reason == "" {
+			return nil
+		}
+		actor = ActorCaller
 	case OutcomeRecovered, OutcomeRetired, OutcomeFound, OutcomeDead, OutcomeRequeued, OutcomeWrittenOff:
 	default:
 		return nil
@@ -35,7 +40,7 @@ func eventOf(was Number, c Command, d Decision) *Event {
 		actor = c.Actor
 	}
 	reason := d.Number.Reason
-	if reason == "" {
+	if byHand := c.Kind == Confirm || c.Kind == Abandon; reason == "" || byHand && c.Reason != "" {
 		reason = c.Reason
 	}
 	return &Event{Ticket: d.Number.Ticket(), Actor: actor, Outcome: d.Outcome, From: was.State, To: d.Number.State, Reason: reason}

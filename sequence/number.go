@@ -32,7 +32,9 @@ type Number struct {
 	Version    int64
 	Owner      string // the issuer that holds it, in states Reserved and Replayed only
 	Reason     string
-
+	// Trace is the W3C traceparent of the call that handed the present life out; empty where that was not traced.
+	// While the number is free or held it is that of the life before.
+	Trace string
 	// LifeUnsure: it was open when the ledger stepped back, so that lives above Life may have been handed out.
 	LifeUnsure bool
 }

@@ -127,3 +127,48 @@ func TestBizTypeRulesThatExcludeEachOther(t *testing.T) {
 	b.DurableIssue = true
 	require.NoError(t, b.Validate())
 }
+
+func TestANumberThatNobodySeesToIsFinalAtItsIssue(t *testing.T) {
+	final := sequence.NewBizType("ORDER", format(t, "A-{seq:6}"))
+	final.Reuse, final.Track, final.DurableIssue, final.DirectSignals = sequence.ReuseNever, sequence.TrackNone, true, false
+	require.NoError(t, final.Validate())
+	issued := sequence.Decide(final, row(sequence.Reserved, 0, false), command(sequence.Record, 1), now)
+	require.Equal(t, sequence.OutcomeRecorded, issued.Outcome)
+	n := issued.Number
+	require.Equal(t, sequence.Confirmed, n.State)
+	require.Equal(t, now, n.ConfirmedTime)
+	require.Equal(t, sequence.ReasonFinalAtIssue, n.Reason)
+	require.True(t, n.Deadline.IsZero(), "nothing waits for it")
+	require.False(t, n.Tracked)
+	require.True(t, final.ConfirmBy(now).IsZero())
+	_, _, counted := sequence.DelayOf(row(sequence.Reserved, 0, false), issued)
+	require.False(t, counted, "it says nothing about how long confirms take")
+
+	t.Run("who settles it all the same is told so", func(t *testing.T) {
+		require.Equal(t, sequence.OutcomeAlreadyConfirmed, sequence.Decide(final, n, command(sequence.Confirm, 1), now).Outcome)
+		require.Equal(t, sequence.OutcomeAlreadyConfirmed, sequence.Decide(final, n, command(sequence.Abandon, 1), now).Outcome)
+		require.Equal(t, sequence.OutcomeAlreadyRecorded, sequence.Decide(final, n, command(sequence.Record, 1), now).Outcome)
+	})
+	t.Run("a caller who left before the answer gives it up", func(t *testing.T) {
+		left := command(sequence.Record, 1)
+		left.CallerGone = true
+		require.Equal(t, sequence.Abandoned, sequence.Decide(final, row(sequence.Reserved, 0, false), left, now).Number.State)
+	})
+	t.Run("either policy alone waits for a confirm", func(t *testing.T) {
+		for _, change := range []func(*sequence.BizType){
+			func(b *sequence.BizType) { b.Reuse = sequence.ReuseAny },
+			func(b *sequence.BizType) { b.Track = sequence.TrackUnsettled },
+		} {
+			b := final
+			change(&b)
+			require.NoError(t, b.Validate())
+			d := sequence.Decide(b, row(sequence.Reserved, 0, false), command(sequence.Record, 1), now)
+			require.Equal(t, sequence.Allocated, d.Number.State)
+			require.Equal(t, b.ConfirmBy(now), d.Number.Deadline)
+		}
+	})
+	t.Run("a timeout that is never over leaves no dead letters", func(t *testing.T) {
+		final.OnTimeout = sequence.OnTimeoutDeadLetter
+		require.ErrorContains(t, final.Validate(), "onTimeout")
+	})
+}

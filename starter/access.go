@@ -51,21 +51,42 @@ func callerName(ctx context.Context) string {
 	return ""
 }
 
+// as makes a context whose calls, of inside, are the holder's.
+func as(ctx context.Context, h *access.Holder) context.Context {
+	return context.WithValue(ctx, holderKey{}, h)
+}
+
 // identify answers calls without a valid token, and those above a token's rate, and lets the others in.
 func (g *gate) identify(next http.Handler) http.Handler {
+	return g.admit(next, func(r *http.Request) (*access.Holder, error) { return g.who(r.Header.Get("Authorization")) })
+}
+
+// inside is identify for calls that this process makes for somebody who it knows already: they say so by as.
+func (g *gate) inside(next http.Handler) http.Handler {
+	return g.admit(next, func(r *http.Request) (*access.Holder, error) {
+		if h := holderOf(r.Context()); h != nil {
+			return h, nil
+		}
+		return nil, access.ErrUnknown
+	})
+}
+
+func (g *gate) admit(next http.Handler, who func(*http.Request) (*access.Holder, error)) http.Handler {
 	errorWriter := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h, err := g.who(r.Header.Get("Authorization"))
+		h, err := who(r)
 		why := "unauthenticated"
 		if err == nil {
 			err, why = h.Call(time.Now()), "rate"
 		}
 		if err != nil {
 			g.count(r.Context(), why)
-			_ = errorWriter.Write(w, r, apiError(err)) // the caller may have gone
+			answer := apiError(err)
+			logFault(r.Context(), g.log, answer, "procedure", r.URL.Path)
+			_ = errorWriter.Write(w, r, answer) // the caller may have gone
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), holderKey{}, h)))
+		next.ServeHTTP(w, r.WithContext(as(r.Context(), h)))
 	})
 }
 

@@ -23,6 +23,7 @@ import (
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/api/lacuna/v1/lacunav1connect"
 	"github.com/lacuna-seq/lacuna/internal/access"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -68,7 +69,7 @@ func TestEveryProcedureHasARule(t *testing.T) {
 // Who may call what, spelled out: a change of a rule shows here.
 func TestRolesMayCallWhatTheTableSays(t *testing.T) {
 	callers := []string{"Next", "Confirm", "Abandon", "Extend", "Settle", "Get", "GetBizType"}
-	auditors := []string{"Get", "GetBizType", "ListBizTypes", "ListDeadLetters", "ListConflicts", "Audit", "AdviseWindow", "CheckPool", "ListNumbers", "GetStatus", "VerifySeals"}
+	auditors := []string{"Get", "GetBizType", "ListBizTypes", "ListDeadLetters", "ListConflicts", "Audit", "AdviseWindow", "CheckPool", "ListNumbers", "GetStatus", "VerifySeals", "ListActivity", "MapNumbers"}
 	operators := append([]string{"Confirm", "Abandon", "Extend", "Settle", "RequeueDeadLetters", "WriteOffDeadLetters", "RebuildPool"}, auditors...)
 	for procedure, request := range procedures(t) {
 		method := procedure[strings.LastIndex(procedure, "/")+1:]
@@ -156,8 +157,8 @@ func newDesk(t *testing.T, who func(*access.Keyring) func(string) (*access.Holde
 	g, err := newGate(who(d.rings), slog.New(slog.NewTextHandler(d.log, nil)), noop.Meter{})
 	require.NoError(t, err)
 	mux := http.NewServeMux()
-	options := connect.WithHandlerOptions(connect.WithInterceptors(g), connect.WithCodec(strictJSON{}))
-	serve := func(path string, h http.Handler) { mux.Handle(path, g.identify(boundBody(h))) }
+	options := connect.WithHandlerOptions(connect.WithInterceptors(g), connect.WithCodec(wire.Codec{}))
+	serve := func(path string, h http.Handler) { mux.Handle(path, g.identify(wire.Bound(h))) }
 	serve(lacunav1connect.NewSequenceServiceHandler(d, options))
 	serve(lacunav1connect.NewOperatorServiceHandler(d, options))
 	server := httptest.NewServer(mux)

@@ -11,6 +11,7 @@ import (
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/db/ledger"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -97,7 +98,7 @@ func (s *operatorService) furtherGaps(ctx context.Context, filter ledger.AuditFi
 }
 
 func addGaps(answer *lacunav1.AuditResponse, now time.Time, gaps []ledger.Gap, more bool) {
-	answer.Time = timeMessage(now)
+	answer.Time = wire.Time(now)
 	for _, g := range gaps {
 		answer.Gaps = append(answer.Gaps, gapMessage(g))
 	}
@@ -126,8 +127,8 @@ func auditReportMessage(r ledger.AuditReport) *lacunav1.AuditReport {
 func gapMessage(g ledger.Gap) *lacunav1.Gap {
 	n := g.Number
 	m := &lacunav1.Gap{
-		BizType: n.BizType, Period: n.Period, Value: n.Value, SeqNo: n.SeqNo, State: stateMessage(n.State),
-		BizKey: n.BizKey, Reason: n.Reason, Since: timeMessage(g.Since),
+		BizType: n.BizType, Period: n.Period, Value: n.Value, SeqNo: n.SeqNo, State: wire.State(n.State),
+		BizKey: n.BizKey, Reason: n.Reason, Since: wire.Time(g.Since),
 	}
 	if n.Life > 0 {
 		m.Ticket = n.Ticket().String()

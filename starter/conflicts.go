@@ -7,6 +7,7 @@ import (
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/db/ledger"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -27,14 +28,15 @@ func (s *operatorService) ListConflicts(ctx context.Context, r *connect.Request[
 	conflicts, next := cutPage(conflicts, size, func(c ledger.Conflict) int64 { return c.ID })
 	response := &lacunav1.ListConflictsResponse{NextPageToken: next}
 	for _, c := range conflicts {
-		response.Conflicts = append(response.Conflicts, conflictMessage(c))
+		response.Conflicts = append(response.Conflicts, s.conflictMessage(c))
 	}
 	return connect.NewResponse(response), nil
 }
 
-func conflictMessage(c ledger.Conflict) *lacunav1.Conflict {
+func (s *operatorService) conflictMessage(c ledger.Conflict) *lacunav1.Conflict {
 	return &lacunav1.Conflict{
 		Ticket: c.Asked.String(), BizKey: c.AskedBizKey, CurrentTicket: c.Current.String(), CurrentBizKey: c.CurrentBizKey,
-		CurrentState: stateMessage(c.State), CurrentIssuedTime: timeMessage(c.IssuedTime), DetectedTime: timeMessage(c.DetectedTime),
+		CurrentState: wire.State(c.State), CurrentIssuedTime: wire.Time(c.IssuedTime), DetectedTime: wire.Time(c.DetectedTime),
+		RunUrl: s.runs.Of(c.Asked), CurrentRunUrl: s.runs.Of(c.Current), IssuedTime: wire.Time(c.AskedIssuedTime), AbandonedTime: wire.Time(c.AskedAbandonedTime),
 	}
 }

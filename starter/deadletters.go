@@ -10,6 +10,7 @@ import (
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/db/ledger"
 	"github.com/lacuna-seq/lacuna/internal/wait"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -173,7 +174,7 @@ func (s *operatorService) deadLetterMessage(d ledger.DeadLetter) *lacunav1.DeadL
 	n := d.Number
 	return &lacunav1.DeadLetter{
 		Ticket: n.Ticket().String(), BizType: n.BizType, SeqNo: n.SeqNo, BatchId: n.BatchID, BizKey: n.BizKey,
-		Cause: causeMessage(d.Cause), Reason: d.Reason, DeadTime: timeMessage(d.Time), StateBefore: stateMessage(n.State),
+		Cause: causeMessage(d.Cause), Reason: d.Reason, DeadTime: wire.Time(d.Time), StateBefore: wire.State(n.State),
 		Retries: n.RetryTimes, Requeues: int32(d.Requeues), RunUrl: s.runs.Of(n.Ticket()), //nolint:gosec // a count of rows
 	}
 }

@@ -145,7 +145,11 @@ func (s *operatorService) standing(ctx context.Context, b sequence.BizType, marg
 		st.away = append(st.away, "Redis cannot be asked what the processes have seen")
 	}
 	know(knownByProcesses, known...)
-	last := b.Period(s.ledgerTime(ctx))
+	now, err := s.ledger.Now(ctx)
+	if err != nil {
+		return st, err
+	}
+	last := b.Period(now)
 	for _, m := range append(cursors, known...) {
 		last = max(last, m.Period)
 	}

@@ -12,6 +12,7 @@ import (
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/db/ledger"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -34,7 +35,7 @@ func (s *operatorService) ListNumbers(ctx context.Context, r *connect.Request[la
 	}
 	response := &lacunav1.ListNumbersResponse{NextPageToken: placeToken(last)}
 	for _, n := range numbers {
-		response.Numbers = append(response.Numbers, numberMessage(n))
+		response.Numbers = append(response.Numbers, wire.Number(n))
 	}
 	return connect.NewResponse(response), nil
 }

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -34,7 +35,7 @@ func TestNumberFilters(t *testing.T) {
 		"seqNo":   {BizType: "ORDER", FromSeqNo: "A 1"},
 		"state":   {BizType: "ORDER", State: &unknown},
 		"bizKey":  {BizType: "ORDER", BizKey: "a\nb"},
-		"until":   {BizType: "ORDER", FromSeqNo: "A-1", Since: timeMessage(time.Now()), Until: timeMessage(time.Unix(1, 0))},
+		"until":   {BizType: "ORDER", FromSeqNo: "A-1", Since: wire.Time(time.Now()), Until: wire.Time(time.Unix(1, 0))},
 	} {
 		_, err := numberFilterOf(m)
 		require.ErrorContains(t, err, field)

@@ -14,26 +14,26 @@ import (
 // accessOpen is the setting that lets everybody in.
 const accessOpen = "open"
 
-// openGate makes the gate and begins to follow the ledger's tokens; keep ends that. A ledger that cannot be
-// read now is read later: until then calls are UNAVAILABLE.
-func openGate(ctx context.Context, p *startup.Process, settings config.Starter) (g *gate, keep func(), err error) {
+// openGate makes the gate and begins to follow the ledger's tokens; keep ends that. keyring is nil where access is
+// open. A ledger that cannot be read now is read later: until then calls are UNAVAILABLE.
+func openGate(ctx context.Context, p *startup.Process, settings config.Starter) (g *gate, keyring *access.Keyring, keep func(), err error) {
 	meter := p.Meters.Meter("lacuna")
 	if settings.Access == accessOpen {
 		p.Log.WarnContext(ctx, "ACCESS IS OPEN: whoever reaches the API may do everything, as the admin anonymous; set LACUNA_ACCESS=token to close it", "listen", settings.Listen)
 		g, err = newGate(anybody, p.Log, meter)
-		return g, func() {}, err
+		return g, nil, func() {}, err
 	}
-	keyring := access.NewKeyring(p.Ledger)
+	keyring = access.NewKeyring(p.Ledger)
 	if err := keyring.Refresh(ctx); err != nil {
 		p.Log.WarnContext(ctx, "the tokens cannot be read; calls are UNAVAILABLE until they can", "error", err)
 	}
 	if g, err = newGate(keyring.Identify, p.Log, meter); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // calls are taken until the server has stopped
 	var watching sync.WaitGroup
 	watching.Go(func() { keyring.Watch(ctx, p.Log) })
-	return g, func() { stop(); watching.Wait() }, nil
+	return g, keyring, func() { stop(); watching.Wait() }, nil
 }
 
 // certificateOf is the API's certificate; nil for plain HTTP.

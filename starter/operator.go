@@ -23,6 +23,8 @@ type operatorService struct {
 	openRuns openRuns
 	stopping context.Context //nolint:containedctx // ends when the process is to stop: long work looks at it
 	audits   atomic.Int32    // those that run
+	counting atomic.Bool     // of the states, by this process
+	maps     atomic.Int32
 }
 
 func (s *operatorService) PutBizType(ctx context.Context, r *connect.Request[lacunav1.PutBizTypeRequest]) (*connect.Response[lacunav1.PutBizTypeResponse], error) {

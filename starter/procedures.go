@@ -38,6 +38,8 @@ var rules = map[string]rule{
 	lacunav1connect.OperatorServiceGetStatusProcedure:       {right: access.RightRead},
 	lacunav1connect.OperatorServiceVerifySealsProcedure:     {right: access.RightRead},
 	lacunav1connect.OperatorServiceCheckLedgerProcedure:     {right: access.RightRead},
+	lacunav1connect.OperatorServiceListActivityProcedure:    {right: access.RightRead},
+	lacunav1connect.OperatorServiceMapNumbersProcedure:      {right: access.RightRead},
 
 	lacunav1connect.OperatorServiceRequeueDeadLettersProcedure:  {right: access.RightOperate},
 	lacunav1connect.OperatorServiceWriteOffDeadLettersProcedure: {right: access.RightOperate},

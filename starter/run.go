@@ -5,10 +5,12 @@ import (
 	"errors"
 	"time"
 
+	"github.com/lacuna-seq/lacuna/internal/access"
 	"github.com/lacuna-seq/lacuna/internal/config"
 	"github.com/lacuna-seq/lacuna/internal/runlink"
 	"github.com/lacuna-seq/lacuna/internal/startup"
 	"github.com/lacuna-seq/lacuna/internal/telemetry"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 	"github.com/lacuna-seq/lacuna/issuer"
 )
 
@@ -27,13 +29,19 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, p.Close(ctx)) }()
 
-	i, err := issuer.New(ctx, p.Ledger, p.Pool, issuer.Temporal{Client: p.Temporal, Namespace: p.Namespace}, issuer.WithLease(settings.Lease), issuer.WithLogger(p.Log), issuer.WithMeter(p.Meters.Meter("lacuna")))
+	i, err := issuer.New(ctx, p.Ledger, p.Pool, issuer.Temporal{Client: p.Temporal, Namespace: p.Namespace}, issuer.WithLease(settings.Lease), issuer.WithLogger(p.Log), issuer.WithMeter(p.Meters.Meter("lacuna")),
+		issuer.WithTracer(p.Tracers.Tracer("lacuna")))
 	if err != nil {
 		return err
 	}
 	links := runlink.Maker{UI: settings.TemporalUIURL, Namespace: p.Namespace}
-	service := &sequenceService{issuer: i, ledger: p.Ledger, runs: links}
-	gate, keep, err := openGate(ctx, p, settings)
+	service := &wire.Service{
+		Issuing: &issuing{issuer: i, ledger: p.Ledger, runs: links},
+		Fault: func(ctx context.Context, err error, ticket string) {
+			logFault(ctx, p.Log, err, telemetry.KeyTicket, ticket)
+		},
+	}
+	gate, keyring, keep, err := openGate(ctx, p, settings)
 	if err != nil {
 		return errors.Join(err, stop(ctx, i.Stop))
 	}
@@ -42,11 +50,12 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return errors.Join(err, stop(ctx, i.Stop))
 	}
-	api, err := listen(ctx, p.Telemetry, gate, cert, settings.Listen, service, &operatorService{ledger: p.Ledger, pool: p.Pool, runs: links, openRuns: openRuns{p.Temporal}, stopping: ctx})
+	operator := &operatorService{ledger: p.Ledger, pool: p.Pool, runs: links, openRuns: openRuns{p.Temporal}, stopping: ctx}
+	api, err := serve(ctx, p, settings, gate, keyring, cert, service, operator)
 	if err != nil {
 		return errors.Join(err, stop(ctx, i.Stop))
 	}
-	ops, err := p.ServeOps(ctx, settings.OpsListen, telemetry.Check{Name: "ledger", Ask: p.Ledger.Ping})
+	ops, err := p.ServeOps(ctx, settings.OpsListen, telemetry.Check{Name: "ledger", Ask: p.Ledger.Ping}, telemetry.Check{Name: "lease", Ask: i.Ready})
 	if err != nil {
 		return errors.Join(err, stop(ctx, api.shutdown, i.Stop))
 	}
@@ -57,6 +66,19 @@ func run(ctx context.Context, args []string) (err error) {
 	case err = <-api.failed:
 	}
 	return errors.Join(err, stop(ctx, api.shutdown, i.Stop), ops.Close())
+}
+
+// serve opens the API and the console.
+func serve(ctx context.Context, p *startup.Process, settings config.Starter, g *gate, k *access.Keyring, cert *certificate, service *wire.Service, operator *operatorService) (*server, error) {
+	api, err := services(p.Telemetry, g, service, operator)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := newConsole(g, k, api, p.Ledger, p.Log)
+	if err != nil {
+		return nil, err
+	}
+	return listen(ctx, g, cert, settings.Listen, api, pages)
 }
 
 // stop runs the steps in order within the budget.

@@ -7,6 +7,7 @@ import (
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/db/ledger"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -23,11 +24,11 @@ func (s *operatorService) VerifySeals(ctx context.Context, r *connect.Request[la
 	if err != nil {
 		return nil, apiError(err)
 	}
-	answer := &lacunav1.VerifySealsResponse{Time: timeMessage(v.Time), Clean: v.Clean(), FaultsLeft: v.FaultsLeft}
+	answer := &lacunav1.VerifySealsResponse{Time: wire.Time(v.Time), Clean: v.Clean(), FaultsLeft: v.FaultsLeft}
 	for _, c := range v.Chains {
 		answer.Chains = append(answer.Chains, &lacunav1.SealChain{
 			BizType: c.BizType, Seals: c.Seals, Values: c.Values, Amendments: c.Amendments,
-			Number: c.Number, Hash: c.Hash, SealedTime: timeMessage(c.SealedTime),
+			Number: c.Number, Hash: c.Hash, SealedTime: wire.Time(c.SealedTime),
 		})
 	}
 	for _, f := range v.Faults {

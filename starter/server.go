@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"time"
@@ -14,33 +12,41 @@ import (
 
 	"github.com/lacuna-seq/lacuna/api/lacuna/v1/lacunav1connect"
 	"github.com/lacuna-seq/lacuna/internal/telemetry"
-	"github.com/lacuna-seq/lacuna/sequence"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 )
 
-// maxBody is the largest request, in bytes.
-const maxBody = 1 << 20
-
-// server is the API over HTTP/1.1 and HTTP/2, with or without TLS: Connect, gRPC, gRPC-Web and plain JSON.
+// server is the API over HTTP/1.1 and HTTP/2, with or without TLS: Connect, gRPC, gRPC-Web and plain JSON; and the
+// console.
 type server struct {
 	http     *http.Server
 	listener net.Listener
 	failed   chan error
 }
 
-func listen(ctx context.Context, t *telemetry.Telemetry, g *gate, cert *certificate, address string, service *sequenceService, operator *operatorService) (*server, error) {
+// services are the handlers of the API, before anybody asks who calls.
+func services(t *telemetry.Telemetry, g *gate, service *wire.Service, operator *operatorService) (http.Handler, error) {
 	observe, err := t.Connect()
 	if err != nil {
 		return nil, err
 	}
 	options := connect.WithHandlerOptions(
-		connect.WithInterceptors(observe, g),
-		connect.WithCodec(strictJSON{}),
-		connect.WithCompression("gzip", nil, nil), // requests are small, and an inflated one would pass the bound
+		connect.WithInterceptors(observe, logFaults(t.Log), g),
+		wire.Options(),
 	)
 	mux := http.NewServeMux()
-	serve := func(path string, h http.Handler) { mux.Handle(path, g.identify(boundBody(h))) }
-	serve(lacunav1connect.NewSequenceServiceHandler(service, options))
-	serve(lacunav1connect.NewOperatorServiceHandler(operator, options))
+	mux.Handle(lacunav1connect.NewSequenceServiceHandler(service, options))
+	mux.Handle(lacunav1connect.NewOperatorServiceHandler(operator, options))
+	return mux, nil
+}
+
+// listen serves the API, which is called from outside with a token, its description, and pages at every other address.
+func listen(ctx context.Context, g *gate, cert *certificate, address string, api, pages http.Handler) (*server, error) {
+	mux := http.NewServeMux()
+	for _, name := range []string{lacunav1connect.SequenceServiceName, lacunav1connect.OperatorServiceName} {
+		mux.Handle("/"+name+"/", g.identify(wire.Bound(api)))
+	}
+	mux.HandleFunc("GET /openapi.yaml", openAPI)
+	mux.Handle("/", pages)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -77,22 +83,3 @@ func (s *server) address() string { return s.listener.Addr().String() }
 
 // shutdown takes no more calls and waits for those in flight.
 func (s *server) shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
-
-// boundBody answers a request above the bound with INVALID_ARGUMENT. Connect's own bound answers
-// RESOURCE_EXHAUSTED, which here always means "repeat later".
-func boundBody(next http.Handler) http.Handler {
-	errorWriter := connect.NewErrorWriter()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-		if err == nil && len(body) <= maxBody {
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			next.ServeHTTP(w, r)
-			return
-		}
-		fault := sequence.Invalidf("body", "is larger than %d bytes", maxBody)
-		if err != nil {
-			fault = sequence.Invalidf("body", "could not be read to its end")
-		}
-		_ = errorWriter.Write(w, r, apiError(fault)) // the caller may have gone
-	})
-}

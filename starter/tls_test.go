@@ -26,6 +26,7 @@ import (
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/api/lacuna/v1/lacunav1connect"
 	"github.com/lacuna-seq/lacuna/internal/telemetry"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 )
 
 // issue writes a self-signed certificate of 127.0.0.1 with the serial number.
@@ -62,7 +63,9 @@ func TestTheAPIOverTLS(t *testing.T) {
 	tel, err := telemetry.Start(t.Context(), telemetry.Options{Service: "test", LogLevel: "error", LogFormat: "text", LogTo: &bytes.Buffer{}})
 	require.NoError(t, err)
 	defer tel.Shutdown(context.Background()) //nolint:errcheck // nothing was sent
-	s, err := listen(t.Context(), tel, g, cert, "127.0.0.1:0", &sequenceService{}, &operatorService{})
+	api, err := services(tel, g, &wire.Service{}, &operatorService{})
+	require.NoError(t, err)
+	s, err := listen(t.Context(), g, cert, "127.0.0.1:0", api, http.NotFoundHandler())
 	require.NoError(t, err)
 	defer s.shutdown(context.Background()) //nolint:errcheck // the test is over
 

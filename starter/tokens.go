@@ -12,6 +12,7 @@ import (
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/db/ledger"
 	"github.com/lacuna-seq/lacuna/internal/access"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -88,7 +89,7 @@ func roleMessage(r access.Role) lacunav1.Role {
 func tokenMessage(t access.Token) *lacunav1.Token {
 	return &lacunav1.Token{
 		Name: t.Name, Role: roleMessage(t.Role), BizTypes: t.BizTypes, Rate: int32(t.EffectiveRate()), AbandonBudget: t.EffectiveBudget(), //nolint:gosec // within bounds
-		CreatedBy: t.CreatedBy, CreatedTime: timeMessage(t.CreatedTime), ExpireTime: timeMessage(t.ExpireTime),
-		RevokedBy: t.RevokedBy, RevokedTime: timeMessage(t.RevokedTime), LastUsedTime: timeMessage(t.LastUsedTime),
+		CreatedBy: t.CreatedBy, CreatedTime: wire.Time(t.CreatedTime), ExpireTime: wire.Time(t.ExpireTime),
+		RevokedBy: t.RevokedBy, RevokedTime: wire.Time(t.RevokedTime), LastUsedTime: wire.Time(t.LastUsedTime),
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
 	"github.com/lacuna-seq/lacuna/db/ledger"
+	"github.com/lacuna-seq/lacuna/internal/wire"
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
@@ -59,10 +60,11 @@ func windowsOf(asked []*durationpb.Duration) ([]time.Duration, error) {
 
 func adviceMessage(b sequence.BizType, seen *sequence.Delays, advice sequence.WindowAdvice) *lacunav1.AdviseWindowResponse {
 	m := &lacunav1.AdviseWindowResponse{
-		Since: timeMessage(seen.Since), Until: timeMessage(seen.Until),
+		Since: wire.Time(seen.Since), Until: wire.Time(seen.Until),
 		ConfirmTimeout: durationpb.New(b.ConfirmTimeout), SafetyWindow: durationpb.New(b.SafetyWindow),
 		Confirms: summaryMessage(&seen.Confirmed), LateConfirms: summaryMessage(&seen.Late), Abandonments: summaryMessage(&seen.Abandoned),
 		NoneAfter: durationOrNone(advice.NoneAfter), OnePerMillion: durationOrNone(advice.OnePerMillion), Remarks: advice.Remarks,
+		ConfirmDelays: bucketMessages(&seen.Confirmed), LateDelays: bucketMessages(&seen.Late), AbandonmentDelays: bucketMessages(&seen.Abandoned),
 	}
 	for _, c := range advice.Choices {
 		m.Choices = append(m.Choices, &lacunav1.WindowChoice{Window: durationpb.New(c.Window), LateAfter: c.LateAfter, Held: c.Held})
@@ -75,6 +77,16 @@ func summaryMessage(c *sequence.DelayCounts) *lacunav1.DelaySummary {
 		Count: c.Count(), P50: durationOrNone(c.Quantile(0.5)), P99: durationOrNone(c.Quantile(0.99)),
 		P999: durationOrNone(c.Quantile(0.999)), Max: durationOrNone(c.Quantile(1)),
 	}
+}
+
+// bucketMessages leaves out what is empty.
+func bucketMessages(c *sequence.DelayCounts) (buckets []*lacunav1.DelayBucket) {
+	for i, count := range c {
+		if count > 0 {
+			buckets = append(buckets, &lacunav1.DelayBucket{UpTo: durationpb.New(sequence.DelayBound(i)), Count: count})
+		}
+	}
+	return buckets
 }
 
 // durationOrNone leaves a duration out that is not known.

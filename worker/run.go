@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/lacuna-seq/lacuna/activities"
+	"github.com/lacuna-seq/lacuna/internal/batching"
 	"github.com/lacuna-seq/lacuna/internal/config"
 	"github.com/lacuna-seq/lacuna/internal/probe"
 	"github.com/lacuna-seq/lacuna/internal/startup"
@@ -44,14 +45,17 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, prober.Close()) }()
-	a := activities.New(p.Ledger, p.Pool, prober, p.Log)
+	a := activities.New(p.Ledger, p.Pool, prober, p.Log, activities.WithJoin(func(name string) batching.Join {
+		return telemetry.Join(p.Tracers.Tracer("lacuna"), name)
+	}))
 	defer a.Close()
-	runs := runs{client: p.Temporal, namespace: p.Namespace}
+	runs := runs{client: p.Temporal, namespace: p.Namespace, tracer: p.Tracers.Tracer("lacuna")}
 	patrol := activities.NewPatrol(p.Ledger, p.Pool, runs, p.Log, settings.PatrolBatch)
 	compensation := activities.NewCompensation(p.Ledger, p.Pool, runs, prober, p.Log)
 	worker.SetStickyWorkflowCacheSize(settings.WorkflowCache)
-	failed := make(chan error, 2)
+	failed, identity := make(chan error, 2), newIdentity()
 	options := worker.Options{
+		Identity:                                identity,
 		MaxConcurrentLocalActivityExecutionSize: concurrency,
 		MaxConcurrentActivityExecutionSize:      concurrency,
 		WorkerStopTimeout:                       stopBudget,
@@ -75,11 +79,16 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := startAlerts(ctx, p, settings); err != nil {
 		return err
 	}
+	if err := startCensus(ctx, p.Ledger, p.Pool, p.Log, p.Meters.Meter("lacuna")); err != nil {
+		return err
+	}
 	if err := schedulePatrol(ctx, p.Temporal, settings.PatrolEvery); err != nil {
 		return err
 	}
+	polls := polling{client: p.Temporal, namespace: p.Namespace, identity: identity, within: polled}
 	ops, err := p.ServeOps(ctx, settings.OpsListen, telemetry.Check{Name: "ledger", Ask: p.Ledger.Ping},
-		telemetry.Check{Name: "pool", Ask: p.Pool.Ping}, telemetry.Check{Name: "temporal", Ask: p.PingTemporal})
+		telemetry.Check{Name: "pool", Ask: p.Pool.Ping}, telemetry.Check{Name: "temporal", Ask: p.PingTemporal},
+		telemetry.Check{Name: "lifecycles", Ask: polls.of(workflows.LifecycleTaskQueue)}, telemetry.Check{Name: "patrol", Ask: polls.of(workflows.PatrolTaskQueue)})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	sdkpb "go.temporal.io/api/sdk/v1"
@@ -16,6 +18,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/lacuna-seq/lacuna/activities"
+	"github.com/lacuna-seq/lacuna/internal/telemetry"
 	"github.com/lacuna-seq/lacuna/sequence"
 	"github.com/lacuna-seq/lacuna/workflows"
 )
@@ -24,16 +27,24 @@ import (
 type runs struct {
 	client    client.Client
 	namespace string
+	tracer    trace.Tracer
 }
 
 // Check wakes the number's run by the signal "check", or starts it. The request's ID is made of the
 // ticket and the row's version, so that the server drops the repeats of later rounds; only the raw
-// API lets it be chosen.
+// API lets it be chosen. A run that is started so goes on with the trace of its number.
 func (r runs) Check(ctx context.Context, n sequence.Number) (open bool, err error) {
+	ctx, span := telemetry.Follow(ctx, r.tracer, "check", n.Trace, trace.SpanContextFromContext(ctx))
+	defer span.End()
 	options := workflows.WakeOptions(n)
 	request, err := r.request(options, n)
 	if err != nil {
 		return false, err
+	}
+	if n.Trace != "" { // else it is of no trace, and not of the patrol's
+		if request.Header, err = header(ctx); err != nil {
+			return false, err
+		}
 	}
 	_, err = r.client.WorkflowService().SignalWithStartWorkflowExecution(ctx, request)
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
@@ -98,6 +109,17 @@ func (r runs) request(o client.StartWorkflowOptions, n sequence.Number) (*workfl
 		SearchAttributes:      attributes,
 		UserMetadata:          &sdkpb.UserMetadata{Summary: summary},
 	}, nil
+}
+
+// header is the trace of ctx as a workflow reads it.
+func header(ctx context.Context) (*commonpb.Header, error) {
+	carried := map[string]string{}
+	telemetry.Propagator().Inject(ctx, propagation.MapCarrier(carried))
+	payload, err := converter.GetDefaultDataConverter().ToPayload(carried)
+	if err != nil {
+		return nil, err
+	}
+	return &commonpb.Header{Fields: map[string]*commonpb.Payload{telemetry.HeaderKey: payload}}, nil
 }
 
 // searchAttributes spells keywords as the server reads them.

@@ -51,6 +51,7 @@ type commands struct {
 	Dead       deadCommands      `cmd:"" help:"List the numbers that wait for a person, send them back, or write them off."`
 	Conflicts  conflictsCommand  `cmd:"" help:"List where two holders of a number met."`
 	Audit      auditCommand      `cmd:"" help:"Say where every number is, and whether all adds up. Exit code 2 where it does not."`
+	Map        mapCommand        `cmd:"" help:"Draw where the numbers of a range are, a letter for many or for one."`
 	Verify     verifyCommand     `cmd:"" help:"Recompute the seals of numbers that are final. Exit code 2 where one does not agree."`
 	Window     windowCommand     `cmd:"" help:"Weigh safety windows by the confirms that came late."`
 	Pool       poolCommands      `cmd:"" help:"Compare the pool in Redis with the ledger, and bring it back."`

@@ -20,22 +20,24 @@ type confirmCommand struct {
 	output
 	Tickets []string `arg:"" name:"ticket" help:"The tickets, e.g. ORDER~A-000017~1."`
 	Key     string   `placeholder:"BIZKEY" help:"What the numbers are for; a second confirm that names something else is refused."`
+	Reason  string   `help:"Why it is done by hand; kept in the numbers' timelines with the name of the token."`
 }
 
 // Run confirms, also what was given up and has not been issued again yet.
 func (c confirmCommand) Run(ctx context.Context, out io.Writer) error {
-	return settle(ctx, out, c.api, c.output, c.Tickets, &lacunav1.Command{Action: lacunav1.Action_ACTION_CONFIRM, BizKey: c.Key})
+	return settle(ctx, out, c.api, c.output, c.Tickets, &lacunav1.Command{Action: lacunav1.Action_ACTION_CONFIRM, BizKey: c.Key, Reason: c.Reason})
 }
 
 type abandonCommand struct {
 	api
 	output
 	Tickets []string `arg:"" name:"ticket" help:"The tickets, e.g. ORDER~A-000017~1."`
+	Reason  string   `help:"Why it is done by hand; kept in the numbers' timelines with the name of the token."`
 }
 
 // Run gives numbers up that no business object uses.
 func (c abandonCommand) Run(ctx context.Context, out io.Writer) error {
-	return settle(ctx, out, c.api, c.output, c.Tickets, &lacunav1.Command{Action: lacunav1.Action_ACTION_ABANDON})
+	return settle(ctx, out, c.api, c.output, c.Tickets, &lacunav1.Command{Action: lacunav1.Action_ACTION_ABANDON, Reason: c.Reason})
 }
 
 // settled is what became of one ticket.
@@ -63,7 +65,7 @@ func settle(ctx context.Context, out io.Writer, a api, o output, tickets []strin
 	for chunk := range slices.Chunk(tickets, settleAtOnce) {
 		request := &lacunav1.SettleRequest{}
 		for _, t := range chunk {
-			request.Commands = append(request.Commands, &lacunav1.Command{Ticket: t, Action: like.GetAction(), BizKey: like.GetBizKey()})
+			request.Commands = append(request.Commands, &lacunav1.Command{Ticket: t, Action: like.GetAction(), BizKey: like.GetBizKey(), Reason: like.GetReason()})
 		}
 		response, err := a.sequence().Settle(ctx, connect.NewRequest(request))
 		if err != nil {

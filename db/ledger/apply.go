@@ -57,6 +57,8 @@ func (l *Ledger) applyBatch(ctx context.Context, commands []sequence.Command) ([
 		switch {
 		case err == nil:
 			l.delays.observe(a.delays)
+			l.observe(ctx, a.decisions)
+			l.activity.add(a.moves)
 			return a.decisions, nil
 		case errors.Is(err, errCommitUnknown) && try <= maxUnknownCommits && ctx.Err() == nil:
 			l.log.WarnContext(ctx, "the answer to COMMIT was lost; reading what became of it", "commands", len(commands), "error", err)
@@ -97,7 +99,9 @@ type application struct {
 	handled   []handled
 	events    []sequence.Event
 
-	delays []delayKey // that the decisions ended, counted after the commit
+	// What the decisions ended and moved, counted after the commit.
+	delays []delayKey
+	moves  map[string]Moves
 }
 
 // key names a row; rows are locked in the order of their keys.
@@ -124,7 +128,7 @@ func (a *application) run(tx *sql.Tx) error {
 		return err
 	}
 	if a.before != nil && a.before.stands(locked) {
-		a.decisions, a.rows, a.delays = a.before.decisions, a.before.rows, a.before.delays
+		a.decisions, a.rows, a.delays, a.moves = a.before.decisions, a.before.rows, a.before.delays, a.before.moves
 		return nil
 	}
 	rules, now, err := rulesAndNow(a.ctx, tx, a.bizTypes())
@@ -142,7 +146,7 @@ func (a *application) run(tx *sql.Tx) error {
 		}
 		current[key{n.BizType, n.SeqNo}] = &n
 	}
-	a.lives, a.conflicts, a.deaths, a.handled, a.events, a.delays = nil, nil, nil, nil, nil, nil
+	a.lives, a.conflicts, a.deaths, a.handled, a.events, a.delays, a.moves = nil, nil, nil, nil, nil, nil, map[string]Moves{}
 	for i, c := range a.commands {
 		n, ok := current[keyOf(c.Ticket)]
 		if !ok {
@@ -208,6 +212,10 @@ func (a *application) lock(tx *sql.Tx) ([]sequence.Number, error) {
 func (a *application) note(was sequence.Number, c sequence.Command, d sequence.Decision) {
 	if kind, delay, ok := sequence.DelayOf(was, d); ok {
 		a.delays = append(a.delays, delayKey{was.BizType, kind, sequence.DelayBucket(delay)})
+	}
+	if moves := a.moves[was.BizType]; d.Number.State != was.State {
+		moves.note(was, d.Number)
+		a.moves[was.BizType] = moves
 	}
 	switch {
 	case d.Outcome == sequence.OutcomeClaimed && was.Life > 0:

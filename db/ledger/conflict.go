@@ -32,10 +32,15 @@ type Conflict struct {
 	State         sequence.State
 	IssuedTime    time.Time // of Current
 	DetectedTime  time.Time
+	// When the life that was asked for was handed out and given up; zero where that is the present one.
+	AskedIssuedTime, AskedAbandonedTime time.Time
 }
 
-const queryConflicts = `SELECT id, biz_type, seq_no, asked_life, asked_biz_key, current_life, current_biz_key, current_status, current_issued, detected_time
-	FROM t_seq_conflict`
+const (
+	queryConflicts = `SELECT id, biz_type, seq_no, asked_life, asked_biz_key, current_life, current_biz_key, current_status, current_issued, detected_time,
+			(SELECT l.issued_time` + fromAskedLife + `), (SELECT l.abandoned_time` + fromAskedLife + `) FROM t_seq_conflict c`
+	fromAskedLife = ` FROM t_seq_life l WHERE l.biz_type = c.biz_type AND l.seq_no = c.seq_no AND l.life = c.asked_life`
+)
 
 // Conflicts reads at most limit conflicts that were detected since then, oldest first, after the one of the given id;
 // of all biz types where none is named. They are few: those of all types and times are gone through.
@@ -55,9 +60,10 @@ func (l *Ledger) ConflictsOf(ctx context.Context, bizType, seqNo string) ([]Conf
 
 func scanConflict(row row) (Conflict, error) {
 	var c Conflict
-	var issued sql.NullTime
+	var issued, askedIssued, askedAbandoned sql.NullTime
 	err := row.Scan(&c.ID, &c.Asked.BizType, &c.Asked.SeqNo, &c.Asked.Life, &c.AskedBizKey,
-		&c.Current.Life, &c.CurrentBizKey, &c.State, &issued, &c.DetectedTime)
+		&c.Current.Life, &c.CurrentBizKey, &c.State, &issued, &c.DetectedTime, &askedIssued, &askedAbandoned)
+	c.AskedIssuedTime, c.AskedAbandonedTime = askedIssued.Time, askedAbandoned.Time
 	c.Current.BizType, c.Current.SeqNo, c.IssuedTime = c.Asked.BizType, c.Asked.SeqNo, issued.Time
 	return c, err
 }

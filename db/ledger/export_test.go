@@ -12,6 +12,9 @@ const (
 	QueryBySeqNo        = queryBySeqNo
 	QueryByDeadline     = queryByDeadline
 	QueryByState        = queryByState
+	QueryStateCount     = queryStateCount
+	QueryWindowAge      = queryWindowAge
+	QueryOpenLetters    = queryOpenLetters
 )
 
 // What an import keeps in memory.

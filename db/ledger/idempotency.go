@@ -56,6 +56,9 @@ func (l *Ledger) issueKeyed(ctx context.Context, issues []sequence.KeyedIssue) (
 		switch {
 		case err == nil:
 			l.delays.observe(delays)
+			for _, r := range results {
+				l.observe(ctx, r.Decisions)
+			}
 			return results, nil
 		case errors.Is(err, errCommitUnknown) && try <= maxUnknownCommits && ctx.Err() == nil, errors.Is(err, errGuardMissed) && try <= 3:
 		case number(err) == errLockWaitTimeout && len(issues) > 1:

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+
+	"github.com/lacuna-seq/lacuna/sequence"
 )
 
 // maxOpenConns bounds the connections of one process. Few are needed: calls are coalesced.
@@ -16,13 +18,18 @@ const maxOpenConns = 16
 
 // Ledger is the numbers' tables. It is safe for concurrent use.
 type Ledger struct {
-	db      *sql.DB
-	log     *slog.Logger
-	counter Counter
-	memory  Memory
-	seen    *seen
-	delays  delayCounts
+	db       *sql.DB
+	log      *slog.Logger
+	counter  Counter
+	observe  Observer
+	memory   Memory
+	seen     *seen
+	delays   delayCounts
+	activity activityCounts
 }
+
+// Observer is told of decisions that were committed, in the context of who asked for them. It must not wait.
+type Observer func(context.Context, []sequence.Decision)
 
 // Option changes how a Ledger is opened.
 type Option func(*options)
@@ -31,6 +38,7 @@ type options struct {
 	openDB  func(driver.Connector) *sql.DB
 	log     *slog.Logger
 	counter Counter
+	observe Observer
 	memory  Memory
 }
 
@@ -50,11 +58,16 @@ func WithCounter(counter Counter) Option {
 	return func(o *options) { o.counter = counter }
 }
 
+// WithObserver tells observe of everything that Apply and IssueKeyed have decided and committed.
+func WithObserver(observe Observer) Option {
+	return func(o *options) { o.observe = observe }
+}
+
 // Open reads the DSN (user:password@tcp(host:port)/database, as of go-sql-driver) and prepares
 // the connections; it does not connect. An error names what is wrong with the DSN, never its
 // password.
 func Open(dsn string, opts ...Option) (*Ledger, error) {
-	o := options{openDB: sql.OpenDB, log: slog.Default()}
+	o := options{openDB: sql.OpenDB, log: slog.Default(), observe: func(context.Context, []sequence.Decision) {}}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -67,7 +80,9 @@ func Open(dsn string, opts ...Option) (*Ledger, error) {
 	db.SetMaxIdleConns(maxOpenConns)
 	db.SetConnMaxLifetime(10 * time.Minute)
 	db.SetConnMaxIdleTime(maxIdleInUse)
-	return &Ledger{db: db, log: o.log.With("component", "ledger"), counter: o.counter, memory: o.memory, seen: newSeen()}, nil
+	return &Ledger{
+		db: db, log: o.log.With("component", "ledger"), counter: o.counter, observe: o.observe, memory: o.memory, seen: newSeen(),
+	}, nil
 }
 
 // DB is the connection pool below, for migrations and for reads of other packages' own.

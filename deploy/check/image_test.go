@@ -2,6 +2,7 @@ package check
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -102,4 +103,18 @@ func source(s instructions.Stage) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// A tree that lacks files of the commit is built "with changes".
+func TestTheBuildSeesEveryFileOfTheCommit(t *testing.T) {
+	text, err := os.ReadFile("../images/Dockerfile.dockerignore")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		known, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", ":(glob)"+line, ":(glob)"+line+"/**").Output()
+		require.NoError(t, err)
+		require.Empty(t, string(known), line)
+	}
 }

@@ -149,7 +149,7 @@ func TestTheDashboardCanBeShown(t *testing.T) {
 			expressions = append(expressions, strings.NewReplacer("$__rate_interval", "1m", "$biz_type", ".*").Replace(target.Expr))
 		}
 	}
-	require.Equal(t, []string{"Issuing", "Lifecycle", "Patrol", "Servers"}, rows)
+	require.Equal(t, []string{"Issuing", "Lifecycle", "Patrol", "Servers", "Numbers"}, rows)
 	checkExpressions(t, expressions...)
 }
 

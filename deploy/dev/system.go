@@ -288,6 +288,7 @@ func (y *system) introduce(ctx context.Context) error {
 	service, header := y.apiURL()+"/lacuna.v1.SequenceService", near(y.headerFile())
 	y.progress.say(`
 API           %s
+Console       %s/    (sign in with the token in %s)
 Temporal UI   %s
 A lifecycle   %s
 
@@ -298,7 +299,7 @@ Try, and look at the lifecycle after each (the file holds an admin's token for t
   curl -s -H @%s %s/Get -H 'Content-Type: application/json' -d '{"bizType":"ORDER","seqNo":"A-000001"}'
 
   export LACUNA_TOKEN_FILE=%s LACUNA_API=%s    # for %s
-`, y.apiURL(), y.uiURL(), y.uiURL()+"/namespaces/"+devenv.TemporalNamespace+"/workflows/"+n.Ticket, header, service, header, service, header, service,
+`, y.apiURL(), y.apiURL(), near(y.tokenFile()), y.uiURL(), y.uiURL()+"/namespaces/"+devenv.TemporalNamespace+"/workflows/"+n.Ticket, header, service, header, service, header, service,
 		near(y.tokenFile()), y.apiURL(), near(y.settings.path("bin", "lacuna")))
 	return nil
 }

@@ -48,12 +48,15 @@ func AnonymousAdmin() *Holder {
 // an answer takes.
 var none Hash
 
+// errTokensAway is the answer to everybody until the tokens were read.
+var errTokensAway = &sequence.UnavailableError{What: "the ledger is away, and with it the tokens of all callers"}
+
 // Identify says whose token stands in the header Authorization. It asks no server. The error wraps ErrUnknown,
 // or sequence.ErrUnavailable while no token was ever read.
 func (k *Keyring) Identify(authorization string) (*Holder, error) {
 	known := k.known.Load()
 	if known == nil {
-		return nil, &sequence.UnavailableError{What: "the ledger is away, and with it the tokens of all callers"}
+		return nil, errTokensAway
 	}
 	if authorization == "" {
 		return nil, fmt.Errorf("%w: the call has no token: %s", ErrUnknown, howTo)
@@ -74,16 +77,24 @@ func (k *Keyring) Identify(authorization string) (*Holder, error) {
 		return nil, fmt.Errorf("%w: the token is not known: %s", ErrUnknown, howTo)
 	}
 	// From here on the caller has shown that the token was its own, and may be told what became of it.
+	if err := k.valid(h); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// valid refuses what was revoked or has expired, and notes the use of the others.
+func (k *Keyring) valid(h *Holder) error {
 	if !h.RevokedTime.IsZero() {
-		return nil, fmt.Errorf("%w: the token %s was revoked: an admin makes another with `lacuna token create`", ErrUnknown, name)
+		return fmt.Errorf("%w: the token %s was revoked: an admin makes another with `lacuna token create`", ErrUnknown, h.Name)
 	}
 	if !h.expires.IsZero() && !k.now().Before(h.expires) {
-		return nil, fmt.Errorf("%w: the token %s has expired: an admin makes another with `lacuna token create`", ErrUnknown, name)
+		return fmt.Errorf("%w: the token %s has expired: an admin makes another with `lacuna token create`", ErrUnknown, h.Name)
 	}
 	if !h.used.Load() {
 		h.used.Store(true)
 	}
-	return h, nil
+	return nil
 }
 
 // bearer cuts the scheme, in any case, off the header.

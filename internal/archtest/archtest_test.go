@@ -32,6 +32,16 @@ var reach = []struct {
 		[]string{"go.temporal.io/sdk/client", "github.com/redis/go-redis/v9"},
 		"a service that takes numbers needs neither Temporal nor Redis",
 	},
+	{
+		[]string{"client/lacunatest"},
+		[]string{"go.temporal.io/sdk/client", "go.temporal.io/api/enums/v1", "github.com/redis/go-redis/v9", "go.opentelemetry.io/otel", module + "db/ledger", module + "issuer", module + "internal/testkit"},
+		"the double is a service's whole Lacuna: its tests need no server and none of their clients",
+	},
+	{
+		[]string{"internal/console"},
+		[]string{"database/sql", "github.com/redis/go-redis/v9", "go.temporal.io/sdk/client"},
+		"the console is a client of the API: what a person may do there is what the API lets its token do",
+	},
 }
 
 // direct lists what a package must not import itself.

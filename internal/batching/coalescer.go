@@ -21,7 +21,13 @@ type Options struct {
 	MaxWait time.Duration
 	// Workers is how many batches are carried out at once; 2 by default.
 	Workers int
+	// Join makes the context of a batch, e.g. to trace it, out of its callers' contexts, of which it must keep none.
+	// What it returns with it is told how the batch ended. By default a batch knows nothing of its callers.
+	Join Join
 }
+
+// Join makes the context of a batch; see Options.
+type Join func(batch context.Context, callers []context.Context) (context.Context, func(error))
 
 func (o Options) withDefaults() Options {
 	if o.MaxSize <= 0 {
@@ -29,6 +35,11 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Workers <= 0 {
 		o.Workers = 2
+	}
+	if o.Join == nil {
+		o.Join = func(ctx context.Context, _ []context.Context) (context.Context, func(error)) {
+			return ctx, func(error) {}
+		}
 	}
 	return o
 }
@@ -49,6 +60,7 @@ type Coalescer[Req, Res any] struct {
 
 // call is one caller's share of a batch: at most MaxSize requests.
 type call[Req, Res any] struct {
+	ctx  context.Context //nolint:containedctx // its caller's, for Join
 	reqs []Req
 	res  []Res
 	err  error
@@ -97,7 +109,7 @@ func (c *Coalescer[Req, Res]) enqueue(ctx context.Context, reqs []Req) ([]*call[
 	var calls []*call[Req, Res]
 	for len(reqs) > 0 {
 		n := min(len(reqs), c.options.MaxSize)
-		call := &call[Req, Res]{reqs: reqs[:n:n], done: make(chan struct{})}
+		call := &call[Req, Res]{ctx: ctx, reqs: reqs[:n:n], done: make(chan struct{})}
 		select {
 		case c.queue <- call:
 		case <-ctx.Done():
@@ -179,10 +191,16 @@ func (c *Coalescer[Req, Res]) carryOut(batch []*call[Req, Res]) {
 			reqs = append(reqs, call.reqs...)
 		}
 	}
-	res, err := c.flush(context.Background(), reqs)
+	callers := make([]context.Context, len(batch))
+	for i, call := range batch {
+		callers[i] = call.ctx
+	}
+	ctx, ended := c.options.Join(context.Background(), callers)
+	res, err := c.flush(ctx, reqs)
 	if err == nil && len(res) != len(reqs) {
 		err = fmt.Errorf("batching: %d answers to %d requests", len(res), len(reqs))
 	}
+	ended(err)
 	for _, call := range batch {
 		if call.err = err; err == nil {
 			call.res, res = res[:len(call.reqs)], res[len(call.reqs):]

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/lacuna-seq/lacuna/internal/buildinfo"
 )
 
 // Ledger is how to reach the ledger.
@@ -35,6 +37,8 @@ type Servers struct {
 type Process struct {
 	LogLevel  string `name:"log-level" env:"LACUNA_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat string `name:"log-format" env:"LACUNA_LOG_FORMAT" default:"text" help:"text or json."`
+
+	Version kong.VersionFlag `name:"version" help:"Print the version, the commit and its date."`
 }
 
 // Starter is the settings of the API server.
@@ -152,7 +156,7 @@ func fault(key, format string, args ...any) error {
 
 // Parse reads args and the environment into settings, a pointer to one of this package's structs.
 func Parse(name, description string, args []string, settings any) error {
-	parser, err := kong.New(settings, kong.Name(name), kong.Description(description))
+	parser, err := kong.New(settings, kong.Name(name), kong.Description(description), kong.Vars{"version": name + " " + buildinfo.Read().String()})
 	if err != nil {
 		return err
 	}

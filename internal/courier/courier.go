@@ -156,6 +156,14 @@ func (c *Courier[T]) work() {
 	}
 }
 
+// about is what a thing tells the log of itself, if it is a slog.LogValuer.
+func about(thing any) slog.Attr {
+	if v, ok := thing.(slog.LogValuer); ok {
+		return slog.Any("", v) // a group without a name stands in the line itself
+	}
+	return slog.Attr{}
+}
+
 // bring delivers one thing, however often that takes; false when the courier is stopped first.
 func (c *Courier[T]) bring(thing T) bool {
 	for pause, failed := firstPause, false; ; pause = min(2*pause, mostPause) {
@@ -164,7 +172,7 @@ func (c *Courier[T]) bring(thing T) bool {
 			return true
 		}
 		if !failed {
-			c.log.Warn("a delivery failed; trying until it is done", "error", err, "waiting", c.waiting.Load())
+			c.log.Warn("a delivery failed; trying until it is done", "error", err, "waiting", c.waiting.Load(), about(thing))
 			failed = true
 		}
 		if wait.For(c.ctx, pause) != nil {

@@ -22,17 +22,29 @@ const temporalModule = "github.com/temporalio/cli/cmd/temporal@" + TemporalVersi
 var debianPackages = []string{"mariadb-server-core", "mariadb-client-core", "redis-tools"}
 
 func installPackages(ctx context.Context, report Report) error {
+	if why := mayNotInstall(); why != "" {
+		return missing(why)
+	}
+	return aptInstall(ctx, report, debianPackages)
+}
+
+// mayNotInstall says why packages cannot be installed here; empty where they can.
+func mayNotInstall() string {
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		return missing("there is no apt-get here to install them with")
+		return "there is no apt-get here to install them with"
 	}
 	if os.Geteuid() != 0 {
-		return missing("only root may install them")
+		return "only root may install them"
 	}
-	report("installing %s", strings.Join(debianPackages, ", "))
+	return ""
+}
+
+func aptInstall(ctx context.Context, report Report, names []string) error {
+	report("installing %s", strings.Join(names, ", "))
 	// An update that fails, e.g. beside another one, matters only where the install fails too.
 	updated, updateErr := command(ctx, "apt-get", "update", "-qq").CombinedOutput()
-	packages := make([]string, len(debianPackages))
-	for i, name := range debianPackages {
+	packages := make([]string, len(names))
+	for i, name := range names {
 		packages[i] = packageName(ctx, name)
 	}
 	install := append([]string{"install", "-qq", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=300"}, packages...)

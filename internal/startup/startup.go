@@ -103,7 +103,11 @@ func (p *Process) Close(ctx context.Context) error {
 }
 
 func (p *Process) openLedger(ctx context.Context, dsn string) (*ledger.Ledger, error) {
-	l, err := ledger.Open(dsn, ledger.WithOpenDB(p.OpenDB), ledger.WithLogger(p.Log), ledger.WithCounter(p.Pool), ledger.WithMemory(p.Pool))
+	steps, err := p.Steps()
+	if err != nil {
+		return nil, err
+	}
+	l, err := ledger.Open(dsn, ledger.WithOpenDB(p.OpenDB), ledger.WithLogger(p.Log), ledger.WithCounter(p.Pool), ledger.WithMemory(p.Pool), ledger.WithObserver(steps))
 	if err != nil {
 		return nil, fmt.Errorf("LACUNA_MYSQL_DSN: %w", err)
 	}
@@ -117,12 +121,13 @@ func (p *Process) openLedger(ctx context.Context, dsn string) (*ledger.Ledger, e
 	return l, nil
 }
 
-// keepLedger writes what the process counts for window advice, and watches that the ledger does not step back, until
-// it closes: also what its stop settles.
+// keepLedger writes what the process counts for window advice and for the console, and watches that the ledger does not
+// step back, until it closes: also what its stop settles.
 func (p *Process) keepLedger(ctx context.Context) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var keeping sync.WaitGroup
 	keeping.Go(func() { p.Ledger.KeepDelays(ctx) })
+	keeping.Go(func() { p.Ledger.KeepActivity(ctx) })
 	keeping.Go(func() { p.Ledger.Watch(ctx) })
 	p.stopKeeping = func() {
 		stop()

@@ -11,9 +11,6 @@ import (
 	"github.com/redis/go-redis/extra/redisotel/v9"
 	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/attribute"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/opentelemetry"
-	"go.temporal.io/sdk/interceptor"
 )
 
 // The libraries' own instrumentation, each switched on in one place.
@@ -21,7 +18,7 @@ import (
 // OpenDB opens a connection pool whose statements are traced and counted.
 func (t *Telemetry) OpenDB(connector driver.Connector) *sql.DB {
 	return otelsql.OpenDB(connector,
-		otelsql.WithTracerProvider(t.Tracers), otelsql.WithMeterProvider(t.Meters),
+		otelsql.WithTracerProvider(children{of: t.Tracers}), otelsql.WithMeterProvider(t.Meters),
 		otelsql.WithAttributes(attribute.String("db.system.name", "mysql")),
 		// A batch's statement is long and its arguments are numbers: neither belongs in a span.
 		otelsql.WithSpanOptions(otelsql.SpanOptions{DisableQuery: true, OmitConnResetSession: true, OmitRows: true, DisableErrSkip: true}))
@@ -29,7 +26,7 @@ func (t *Telemetry) OpenDB(connector driver.Connector) *sql.DB {
 
 // Redis traces a client's commands.
 func (t *Telemetry) Redis(c *redis.Client) error {
-	return redisotel.InstrumentTracing(c, redisotel.WithTracerProvider(t.Tracers), redisotel.WithDBStatement(false))
+	return redisotel.InstrumentTracing(c, redisotel.WithTracerProvider(children{of: t.Tracers}), redisotel.WithDBStatement(false))
 }
 
 // Connect is the interceptor of API servers and clients. A caller's trace goes on in the server's.
@@ -40,18 +37,4 @@ func (t *Telemetry) Connect() (connect.Interceptor, error) {
 		return nil, fmt.Errorf("telemetry: the API's interceptor: %w", err)
 	}
 	return i, nil
-}
-
-// Temporal traces a client's calls, and the workflows and activities of workers made from it, and
-// counts them.
-func (t *Telemetry) Temporal(o *client.Options) error {
-	tracing, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{
-		Tracer: t.Tracers.Tracer("go.temporal.io/sdk"), TextMapPropagator: Propagator(),
-	})
-	if err != nil {
-		return fmt.Errorf("telemetry: Temporal's interceptor: %w", err)
-	}
-	o.Interceptors = append(o.Interceptors, interceptor.ClientInterceptor(tracing))
-	o.MetricsHandler = opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{Meter: t.Meters.Meter("go.temporal.io/sdk")})
-	return nil
 }

@@ -22,6 +22,14 @@ const (
 	MetricReachable    = "lacuna_reachable"
 	MetricLeasesLost   = "lacuna_leases_lost"
 	MetricLedgerBehind = "lacuna_ledger_behind"
+	MetricSteps        = "lacuna_steps"
+	MetricLeaseLeft    = "lacuna_lease_left_seconds"
+	MetricPollers      = "lacuna_pollers"
+	MetricBacklogAge   = "lacuna_backlog_age_seconds"
+	MetricNumbers      = "lacuna_numbers"
+	MetricWindowAge    = "lacuna_window_oldest_seconds"
+	MetricPool         = "lacuna_pool_numbers"
+	MetricDeadLetters  = "lacuna_dead_letters"
 )
 
 // Attribute keys of metrics, spans and log lines. Numbers and tickets stand in spans and logs only.
@@ -37,6 +45,7 @@ const (
 	KeyTicket  = "ticket"
 	KeyTraceID = "trace_id"
 	KeySpanID  = "span_id"
+	KeySize    = "size"
 )
 
 // UnknownBizType stands for every biz type that does not exist, so that a caller who makes names

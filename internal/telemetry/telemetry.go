@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
@@ -38,12 +37,12 @@ type Telemetry struct {
 	Meters   metric.MeterProvider
 	Registry *prometheus.Registry
 
+	traces   bool // they are exported
 	shutdown []func(context.Context) error
 }
 
-// Start assembles a process's telemetry. Metrics are always collected, for the ops server to show.
-// Traces are exported by OTLP only where the standard OTEL_EXPORTER_OTLP_ENDPOINT or
-// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set; a collector that is away delays nothing and fails nothing.
+// Start assembles a process's telemetry. Metrics are always collected, for the ops server to show. Metrics and traces
+// are exported by OTLP where a collector is set (see export.go); one that is away delays nothing and fails nothing.
 func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	log, err := newLogger(o)
 	if err != nil {
@@ -51,22 +50,36 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	}
 	t := &Telemetry{Log: log, Tracers: noop.NewTracerProvider(), Registry: prometheus.NewRegistry()}
 	t.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	about := resource.NewSchemaless(attribute.String("service.name", o.Service))
-	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(t.Registry), otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo())
-	if err != nil {
-		return nil, fmt.Errorf("telemetry: prometheus: %w", err)
+	metrics, metricsErr := metricReader(ctx)
+	spans, spansErr := spanExporter(ctx)
+	if err := errors.Join(metricsErr, spansErr); err != nil {
+		return nil, fmt.Errorf("telemetry: export by OTLP: %w", err)
 	}
-	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter), sdkmetric.WithResource(about))
-	t.Meters, t.shutdown = meters, append(t.shutdown, meters.Shutdown)
-	if collectorIsSet() {
-		exporter, err := otlptracegrpc.New(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("telemetry: the trace exporter: %w", err)
-		}
-		tracers := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
-		t.Tracers, t.shutdown = tracers, append(t.shutdown, tracers.Shutdown)
+	about := resource.NewSchemaless(attribute.String("service.name", o.Service),
+		attribute.String("service.instance.id", uuid.NewString())) // what two processes count is not one series
+	if err := t.startMetrics(metrics, about); err != nil {
+		return nil, err
+	}
+	if spans != nil {
+		tracers := sdktrace.NewTracerProvider(sdktrace.WithBatcher(spans), sdktrace.WithResource(about))
+		t.traces, t.Tracers, t.shutdown = true, tracers, append(t.shutdown, tracers.Shutdown)
 	}
 	return t, nil
+}
+
+// startMetrics shows metrics to the ops server, and sends them to the reader too, if it is not nil.
+func (t *Telemetry) startMetrics(sent sdkmetric.Reader, about *resource.Resource) error {
+	shown, err := otelprometheus.New(otelprometheus.WithRegisterer(t.Registry), otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo())
+	if err != nil {
+		return fmt.Errorf("telemetry: prometheus: %w", err)
+	}
+	options := []sdkmetric.Option{sdkmetric.WithReader(shown), sdkmetric.WithResource(about)}
+	if sent != nil {
+		options = append(options, sdkmetric.WithReader(sent))
+	}
+	meters := sdkmetric.NewMeterProvider(options...)
+	t.Meters, t.shutdown = meters, append(t.shutdown, meters.Shutdown)
+	return nil
 }
 
 // SetGlobals makes these the providers of libraries that know only the global ones. A main calls
@@ -91,41 +104,4 @@ func (t *Telemetry) Shutdown(ctx context.Context) error {
 		errs = append(errs, f(ctx))
 	}
 	return errors.Join(errs...)
-}
-
-func collectorIsSet() bool {
-	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
-}
-
-func newLogger(o Options) (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(o.LogLevel)); err != nil {
-		return nil, fmt.Errorf("telemetry: the log level: %w", err)
-	}
-	if o.LogTo == nil {
-		o.LogTo = os.Stderr
-	}
-	var handler slog.Handler = slog.NewTextHandler(o.LogTo, &slog.HandlerOptions{Level: level})
-	if o.LogFormat == "json" {
-		handler = slog.NewJSONHandler(o.LogTo, &slog.HandlerOptions{Level: level})
-	}
-	return slog.New(traceHandler{handler}), nil
-}
-
-// traceHandler adds the trace of the context to every line.
-type traceHandler struct{ slog.Handler }
-
-func (h traceHandler) Handle(ctx context.Context, r slog.Record) error {
-	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
-		r.AddAttrs(slog.String(KeyTraceID, span.TraceID().String()), slog.String(KeySpanID, span.SpanID().String()))
-	}
-	return h.Handler.Handle(ctx, r)
-}
-
-func (h traceHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return traceHandler{h.Handler.WithAttrs(attrs)}
-}
-
-func (h traceHandler) WithGroup(name string) slog.Handler {
-	return traceHandler{h.Handler.WithGroup(name)}
 }

@@ -1,7 +1,6 @@
 package telemetry_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/lacuna-seq/lacuna/internal/telemetry"
 )
@@ -84,14 +82,6 @@ func TestOps(t *testing.T) {
 	})
 }
 
-func TestLogLinesCarryTheTrace(t *testing.T) {
-	var out bytes.Buffer
-	tel := start(t, &out)
-	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}})
-	tel.Log.With("a", 1).InfoContext(trace.ContextWithSpanContext(t.Context(), span), "hello")
-	require.Contains(t, out.String(), `"trace_id":"01000000000000000000000000000000"`)
-}
-
 func TestACollectorThatIsAwayFailsNothing(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 	tel, err := telemetry.Start(t.Context(), telemetry.Options{Service: "test", LogLevel: "info", LogTo: io.Discard})
@@ -107,4 +97,21 @@ func TestACollectorThatIsAwayFailsNothing(t *testing.T) {
 func TestBadLogSettingsAreRefused(t *testing.T) {
 	_, err := telemetry.Start(t.Context(), telemetry.Options{LogLevel: "loud"})
 	require.ErrorContains(t, err, "log level")
+}
+
+func TestTheProtocolOfTheExport(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+	for protocol, fault := range map[string]string{"grpc": "", "http/protobuf": "", "http/json": "neither grpc nor http/protobuf"} {
+		t.Setenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", protocol)
+		tel, err := telemetry.Start(t.Context(), telemetry.Options{Service: "test", LogLevel: "info", LogTo: io.Discard})
+		if fault != "" {
+			require.ErrorContains(t, err, fault)
+			require.ErrorContains(t, err, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
+			continue
+		}
+		require.NoError(t, err)
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		_ = tel.Shutdown(gone)
+	}
 }

@@ -25,12 +25,21 @@ func Main(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
+	for _, end := range ends {
+		end()
+	}
 	servers.mariaDB.kill()
 	servers.redis.kill()
 	servers.temporal.kill()
 	_ = os.RemoveAll(servers.dir) // the next process removes what is left of it
 	os.Exit(code)
 }
+
+// ends are what AtEnd was told.
+var ends []func()
+
+// AtEnd runs end when all tests of the process have ended.
+func AtEnd(end func()) { ends = append(ends, end) }
 
 // openFolder makes this process's folder and removes those of processes that were killed. A lock,
 // which ends with its process, tells them apart.
@@ -86,6 +95,14 @@ func Binaries(t testing.TB) devenv.Binaries {
 	b, err := binaries()
 	require.NoError(t, err)
 	return b
+}
+
+// DevFolder is the project's .dev folder, for what tests fetch and what they leave to look at.
+func DevFolder(t testing.TB) string {
+	t.Helper()
+	root, err := moduleRoot()
+	require.NoError(t, err)
+	return filepath.Join(root, ".dev")
 }
 
 func moduleRoot() (string, error) {

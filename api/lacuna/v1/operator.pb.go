@@ -197,7 +197,8 @@ const (
 	Reuse_REUSE_ANY Reuse = 1
 	// Within its period; afterwards it is retired. Needs a date in the format.
 	Reuse_REUSE_SAME_PERIOD Reuse = 2
-	// Never: it is retired. Only what was never handed out comes back. Needs durable_issue.
+	// Never: it is retired. Only what was never handed out comes back. Needs durable_issue. With TRACK_NONE a number is
+	// CONFIRMED as soon as it is issued, and costs nothing after that.
 	Reuse_REUSE_NEVER Reuse = 3
 )
 
@@ -2119,8 +2120,15 @@ type Conflict struct {
 	// When the present holder was handed the number.
 	CurrentIssuedTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=current_issued_time,json=currentIssuedTime,proto3" json:"current_issued_time,omitempty"`
 	DetectedTime      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=detected_time,json=detectedTime,proto3" json:"detected_time,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// The runs of both lives in the Temporal UI. Empty where no UI is configured.
+	RunUrl        string `protobuf:"bytes,8,opt,name=run_url,json=runUrl,proto3" json:"run_url,omitempty"`
+	CurrentRunUrl string `protobuf:"bytes,9,opt,name=current_run_url,json=currentRunUrl,proto3" json:"current_run_url,omitempty"`
+	// When the refused holder was handed the number, and when that life was given up. Absent where its life is the
+	// present one, or is not known.
+	IssuedTime    *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=issued_time,json=issuedTime,proto3" json:"issued_time,omitempty"`
+	AbandonedTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=abandoned_time,json=abandonedTime,proto3" json:"abandoned_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Conflict) Reset() {
@@ -2198,6 +2206,34 @@ func (x *Conflict) GetCurrentIssuedTime() *timestamppb.Timestamp {
 func (x *Conflict) GetDetectedTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.DetectedTime
+	}
+	return nil
+}
+
+func (x *Conflict) GetRunUrl() string {
+	if x != nil {
+		return x.RunUrl
+	}
+	return ""
+}
+
+func (x *Conflict) GetCurrentRunUrl() string {
+	if x != nil {
+		return x.CurrentRunUrl
+	}
+	return ""
+}
+
+func (x *Conflict) GetIssuedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.IssuedTime
+	}
+	return nil
+}
+
+func (x *Conflict) GetAbandonedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AbandonedTime
 	}
 	return nil
 }
@@ -2924,9 +2960,13 @@ type AdviseWindowResponse struct {
 	// The shortest that at most one in a million confirms came after; left out likewise.
 	OnePerMillion *durationpb.Duration `protobuf:"bytes,10,opt,name=one_per_million,json=onePerMillion,proto3" json:"one_per_million,omitempty"`
 	// What a person should know besides, in words.
-	Remarks       []string `protobuf:"bytes,11,rep,name=remarks,proto3" json:"remarks,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Remarks []string `protobuf:"bytes,11,rep,name=remarks,proto3" json:"remarks,omitempty"`
+	// How confirms, late_confirms and abandonments are spread, in ascending order, without what is empty.
+	ConfirmDelays     []*DelayBucket `protobuf:"bytes,12,rep,name=confirm_delays,json=confirmDelays,proto3" json:"confirm_delays,omitempty"`
+	LateDelays        []*DelayBucket `protobuf:"bytes,13,rep,name=late_delays,json=lateDelays,proto3" json:"late_delays,omitempty"`
+	AbandonmentDelays []*DelayBucket `protobuf:"bytes,14,rep,name=abandonment_delays,json=abandonmentDelays,proto3" json:"abandonment_delays,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *AdviseWindowResponse) Reset() {
@@ -3032,6 +3072,27 @@ func (x *AdviseWindowResponse) GetOnePerMillion() *durationpb.Duration {
 func (x *AdviseWindowResponse) GetRemarks() []string {
 	if x != nil {
 		return x.Remarks
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetConfirmDelays() []*DelayBucket {
+	if x != nil {
+		return x.ConfirmDelays
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetLateDelays() []*DelayBucket {
+	if x != nil {
+		return x.LateDelays
+	}
+	return nil
+}
+
+func (x *AdviseWindowResponse) GetAbandonmentDelays() []*DelayBucket {
+	if x != nil {
+		return x.AbandonmentDelays
 	}
 	return nil
 }
@@ -4789,6 +4850,901 @@ func (x *GetStatusResponse) GetAway() string {
 	return ""
 }
 
+type ListActivityRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty for all.
+	BizType string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// How many minutes back, the present one among them, 1 to 60. 15.
+	Minutes       int32 `protobuf:"varint,2,opt,name=minutes,proto3" json:"minutes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListActivityRequest) Reset() {
+	*x = ListActivityRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListActivityRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListActivityRequest) ProtoMessage() {}
+
+func (x *ListActivityRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListActivityRequest.ProtoReflect.Descriptor instead.
+func (*ListActivityRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *ListActivityRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *ListActivityRequest) GetMinutes() int32 {
+	if x != nil {
+		return x.Minutes
+	}
+	return 0
+}
+
+type ListActivityResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's time.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// How long ago the patrol last finished a round in which no step failed.
+	PatrolAge *durationpb.Duration `protobuf:"bytes,2,opt,name=patrol_age,json=patrolAge,proto3" json:"patrol_age,omitempty"`
+	// One for each biz type, in the order of their names.
+	Activities    []*Activity `protobuf:"bytes,3,rep,name=activities,proto3" json:"activities,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListActivityResponse) Reset() {
+	*x = ListActivityResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListActivityResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListActivityResponse) ProtoMessage() {}
+
+func (x *ListActivityResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListActivityResponse.ProtoReflect.Descriptor instead.
+func (*ListActivityResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *ListActivityResponse) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *ListActivityResponse) GetPatrolAge() *durationpb.Duration {
+	if x != nil {
+		return x.PatrolAge
+	}
+	return nil
+}
+
+func (x *ListActivityResponse) GetActivities() []*Activity {
+	if x != nil {
+		return x.Activities
+	}
+	return nil
+}
+
+// Activity is what happened to the numbers of one biz type, and where they stand.
+type Activity struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// The minutes asked for, without a gap, oldest first; the last one is not over. What a process counted in the last
+	// two seconds may be missing.
+	Minutes []*ActivityMinute `protobuf:"bytes,2,rep,name=minutes,proto3" json:"minutes,omitempty"`
+	// Where the numbers stood at counted_time, without those that were never allocated: only the states that there
+	// are. Absent until they were counted for the first time, some seconds after somebody asked.
+	States []*StateCount `protobuf:"bytes,3,rep,name=states,proto3" json:"states,omitempty"`
+	// They are counted again when this is older than ten seconds, or than twenty times what counting takes.
+	CountedTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=counted_time,json=countedTime,proto3" json:"counted_time,omitempty"`
+	// How many numbers the pool in Redis holds, of the present period where it has periods. Absent while Redis is away.
+	PoolDepth *int64 `protobuf:"varint,5,opt,name=pool_depth,json=poolDepth,proto3,oneof" json:"pool_depth,omitempty"`
+	// How many numbers wait for a person.
+	DeadLetters int64 `protobuf:"varint,6,opt,name=dead_letters,json=deadLetters,proto3" json:"dead_letters,omitempty"`
+	// How many conflicts were detected in the last 24 hours.
+	Conflicts int64 `protobuf:"varint,7,opt,name=conflicts,proto3" json:"conflicts,omitempty"`
+	// The period whose numbers are issued now; empty without a date in the format.
+	Period string `protobuf:"bytes,8,opt,name=period,proto3" json:"period,omitempty"`
+	// The highest value that was allocated in it; absent where none was.
+	Cursor *int64 `protobuf:"varint,9,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	// The highest value that the format has.
+	FormatMax int64 `protobuf:"varint,10,opt,name=format_max,json=formatMax,proto3" json:"format_max,omitempty"`
+	// For how long the number has been overdue that is so for longest, of the 1,000 oldest in each state; absent where
+	// none is. Once that rises, nobody sees to them.
+	OldestOverdue *durationpb.Duration `protobuf:"bytes,11,opt,name=oldest_overdue,json=oldestOverdue,proto3" json:"oldest_overdue,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Activity) Reset() {
+	*x = Activity{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Activity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Activity) ProtoMessage() {}
+
+func (x *Activity) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Activity.ProtoReflect.Descriptor instead.
+func (*Activity) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *Activity) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *Activity) GetMinutes() []*ActivityMinute {
+	if x != nil {
+		return x.Minutes
+	}
+	return nil
+}
+
+func (x *Activity) GetStates() []*StateCount {
+	if x != nil {
+		return x.States
+	}
+	return nil
+}
+
+func (x *Activity) GetCountedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CountedTime
+	}
+	return nil
+}
+
+func (x *Activity) GetPoolDepth() int64 {
+	if x != nil && x.PoolDepth != nil {
+		return *x.PoolDepth
+	}
+	return 0
+}
+
+func (x *Activity) GetDeadLetters() int64 {
+	if x != nil {
+		return x.DeadLetters
+	}
+	return 0
+}
+
+func (x *Activity) GetConflicts() int64 {
+	if x != nil {
+		return x.Conflicts
+	}
+	return 0
+}
+
+func (x *Activity) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *Activity) GetCursor() int64 {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return 0
+}
+
+func (x *Activity) GetFormatMax() int64 {
+	if x != nil {
+		return x.FormatMax
+	}
+	return 0
+}
+
+func (x *Activity) GetOldestOverdue() *durationpb.Duration {
+	if x != nil {
+		return x.OldestOverdue
+	}
+	return nil
+}
+
+// ActivityMinute is how many numbers changed their state in a minute, by the time at which that was written down.
+type ActivityMinute struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it began.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// Handed out: lives that began.
+	Issued int64 `protobuf:"varint,2,opt,name=issued,proto3" json:"issued,omitempty"`
+	// Confirmed, rescued ones among them.
+	Confirmed int64 `protobuf:"varint,3,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
+	// Given up by their callers, or by silence.
+	Abandoned     int64 `protobuf:"varint,4,opt,name=abandoned,proto3" json:"abandoned,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActivityMinute) Reset() {
+	*x = ActivityMinute{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActivityMinute) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActivityMinute) ProtoMessage() {}
+
+func (x *ActivityMinute) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActivityMinute.ProtoReflect.Descriptor instead.
+func (*ActivityMinute) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *ActivityMinute) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *ActivityMinute) GetIssued() int64 {
+	if x != nil {
+		return x.Issued
+	}
+	return 0
+}
+
+func (x *ActivityMinute) GetConfirmed() int64 {
+	if x != nil {
+		return x.Confirmed
+	}
+	return 0
+}
+
+func (x *ActivityMinute) GetAbandoned() int64 {
+	if x != nil {
+		return x.Abandoned
+	}
+	return 0
+}
+
+type StateCount struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	State         State                  `protobuf:"varint,1,opt,name=state,proto3,enum=lacuna.v1.State" json:"state,omitempty"`
+	Count         int64                  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StateCount) Reset() {
+	*x = StateCount{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StateCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StateCount) ProtoMessage() {}
+
+func (x *StateCount) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
+func (*StateCount) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *StateCount) GetState() State {
+	if x != nil {
+		return x.State
+	}
+	return State_STATE_RESERVED
+}
+
+func (x *StateCount) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+type MapNumbersRequest struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// Empty for the one of a biz type that has none, or for the latest in which values were allocated.
+	Period string `protobuf:"bytes,2,opt,name=period,proto3" json:"period,omitempty"`
+	// The first and the last value. All that were allocated.
+	From *int64 `protobuf:"varint,3,opt,name=from,proto3,oneof" json:"from,omitempty"`
+	To   *int64 `protobuf:"varint,4,opt,name=to,proto3,oneof" json:"to,omitempty"`
+	// At most so many, 1 to 1,000. 100.
+	Cells int32 `protobuf:"varint,5,opt,name=cells,proto3" json:"cells,omitempty"`
+	// Of the answer before; empty for the first part. What is asked for besides, but for the biz type, is that of
+	// the first call.
+	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MapNumbersRequest) Reset() {
+	*x = MapNumbersRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MapNumbersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MapNumbersRequest) ProtoMessage() {}
+
+func (x *MapNumbersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MapNumbersRequest.ProtoReflect.Descriptor instead.
+func (*MapNumbersRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *MapNumbersRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *MapNumbersRequest) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *MapNumbersRequest) GetFrom() int64 {
+	if x != nil && x.From != nil {
+		return *x.From
+	}
+	return 0
+}
+
+func (x *MapNumbersRequest) GetTo() int64 {
+	if x != nil && x.To != nil {
+		return *x.To
+	}
+	return 0
+}
+
+func (x *MapNumbersRequest) GetCells() int32 {
+	if x != nil {
+		return x.Cells
+	}
+	return 0
+}
+
+func (x *MapNumbersRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type MapNumbersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's time at the moment that the answer shows.
+	Time   *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	Period string                 `protobuf:"bytes,2,opt,name=period,proto3" json:"period,omitempty"`
+	// Those in which values were allocated, the latest first, at most 400.
+	Periods []string `protobuf:"bytes,3,rep,name=periods,proto3" json:"periods,omitempty"`
+	// The first value of the period, the highest that was allocated, and the highest that the format has.
+	First  int64 `protobuf:"varint,4,opt,name=first,proto3" json:"first,omitempty"`
+	Cursor int64 `protobuf:"varint,5,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	Last   int64 `protobuf:"varint,6,opt,name=last,proto3" json:"last,omitempty"`
+	// What was asked for, made wider to whole cells and cut where the period begins and the format ends.
+	From int64 `protobuf:"varint,7,opt,name=from,proto3" json:"from,omitempty"`
+	To   int64 `protobuf:"varint,8,opt,name=to,proto3" json:"to,omitempty"`
+	// How many values a cell has: a power of ten, counted from the first value of the period, so that a cell is the
+	// same whatever range it is seen in. The last one of a format may have fewer.
+	Width int64 `protobuf:"varint,9,opt,name=width,proto3" json:"width,omitempty"`
+	// In the order of their values.
+	Cells []*MapCell `protobuf:"bytes,10,rep,name=cells,proto3" json:"cells,omitempty"`
+	// Empty where this part is the last. A cell in which a part ends is in both, each with its values.
+	NextPageToken string `protobuf:"bytes,11,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MapNumbersResponse) Reset() {
+	*x = MapNumbersResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[60]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MapNumbersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MapNumbersResponse) ProtoMessage() {}
+
+func (x *MapNumbersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[60]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MapNumbersResponse.ProtoReflect.Descriptor instead.
+func (*MapNumbersResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{60}
+}
+
+func (x *MapNumbersResponse) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *MapNumbersResponse) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *MapNumbersResponse) GetPeriods() []string {
+	if x != nil {
+		return x.Periods
+	}
+	return nil
+}
+
+func (x *MapNumbersResponse) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetCursor() int64 {
+	if x != nil {
+		return x.Cursor
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetFrom() int64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetTo() int64 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetWidth() int64 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *MapNumbersResponse) GetCells() []*MapCell {
+	if x != nil {
+		return x.Cells
+	}
+	return nil
+}
+
+func (x *MapNumbersResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// MapCell is where the values from first to last are. Each is in exactly one of the classes.
+type MapCell struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	First int64                  `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
+	Last  int64                  `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
+	// Those that have a row, by their states.
+	Reserved   int64 `protobuf:"varint,3,opt,name=reserved,proto3" json:"reserved,omitempty"`
+	Allocated  int64 `protobuf:"varint,4,opt,name=allocated,proto3" json:"allocated,omitempty"`
+	Confirmed  int64 `protobuf:"varint,5,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
+	Abandoned  int64 `protobuf:"varint,6,opt,name=abandoned,proto3" json:"abandoned,omitempty"`
+	Replayable int64 `protobuf:"varint,7,opt,name=replayable,proto3" json:"replayable,omitempty"`
+	Replayed   int64 `protobuf:"varint,8,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	Dead       int64 `protobuf:"varint,9,opt,name=dead,proto3" json:"dead,omitempty"`
+	Retired    int64 `protobuf:"varint,10,opt,name=retired,proto3" json:"retired,omitempty"`
+	// In a state that there is not; declared as skipped, without a row; neither of them; above the cursor.
+	Unknown     int64 `protobuf:"varint,11,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	Skipped     int64 `protobuf:"varint,12,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	Unaccounted int64 `protobuf:"varint,13,opt,name=unaccounted,proto3" json:"unaccounted,omitempty"`
+	Unallocated int64 `protobuf:"varint,14,opt,name=unallocated,proto3" json:"unallocated,omitempty"`
+	// The number itself, where the width is 1 and it has a row.
+	Number        *MapNumber `protobuf:"bytes,15,opt,name=number,proto3" json:"number,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MapCell) Reset() {
+	*x = MapCell{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[61]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MapCell) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MapCell) ProtoMessage() {}
+
+func (x *MapCell) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[61]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MapCell.ProtoReflect.Descriptor instead.
+func (*MapCell) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{61}
+}
+
+func (x *MapCell) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *MapCell) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *MapCell) GetReserved() int64 {
+	if x != nil {
+		return x.Reserved
+	}
+	return 0
+}
+
+func (x *MapCell) GetAllocated() int64 {
+	if x != nil {
+		return x.Allocated
+	}
+	return 0
+}
+
+func (x *MapCell) GetConfirmed() int64 {
+	if x != nil {
+		return x.Confirmed
+	}
+	return 0
+}
+
+func (x *MapCell) GetAbandoned() int64 {
+	if x != nil {
+		return x.Abandoned
+	}
+	return 0
+}
+
+func (x *MapCell) GetReplayable() int64 {
+	if x != nil {
+		return x.Replayable
+	}
+	return 0
+}
+
+func (x *MapCell) GetReplayed() int64 {
+	if x != nil {
+		return x.Replayed
+	}
+	return 0
+}
+
+func (x *MapCell) GetDead() int64 {
+	if x != nil {
+		return x.Dead
+	}
+	return 0
+}
+
+func (x *MapCell) GetRetired() int64 {
+	if x != nil {
+		return x.Retired
+	}
+	return 0
+}
+
+func (x *MapCell) GetUnknown() int64 {
+	if x != nil {
+		return x.Unknown
+	}
+	return 0
+}
+
+func (x *MapCell) GetSkipped() int64 {
+	if x != nil {
+		return x.Skipped
+	}
+	return 0
+}
+
+func (x *MapCell) GetUnaccounted() int64 {
+	if x != nil {
+		return x.Unaccounted
+	}
+	return 0
+}
+
+func (x *MapCell) GetUnallocated() int64 {
+	if x != nil {
+		return x.Unallocated
+	}
+	return 0
+}
+
+func (x *MapCell) GetNumber() *MapNumber {
+	if x != nil {
+		return x.Number
+	}
+	return nil
+}
+
+// MapNumber is a number in a cell of its own.
+type MapNumber struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	SeqNo string                 `protobuf:"bytes,1,opt,name=seq_no,json=seqNo,proto3" json:"seq_no,omitempty"`
+	State State                  `protobuf:"varint,2,opt,name=state,proto3,enum=lacuna.v1.State" json:"state,omitempty"`
+	// How often it has been issued; 0 where it never was.
+	Life int32 `protobuf:"varint,3,opt,name=life,proto3" json:"life,omitempty"`
+	// Whom its present life is, or was, for.
+	BizKey string `protobuf:"bytes,4,opt,name=biz_key,json=bizKey,proto3" json:"biz_key,omitempty"`
+	// Whether it has been moved to the archive.
+	Archived      bool `protobuf:"varint,5,opt,name=archived,proto3" json:"archived,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MapNumber) Reset() {
+	*x = MapNumber{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MapNumber) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MapNumber) ProtoMessage() {}
+
+func (x *MapNumber) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[62]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MapNumber.ProtoReflect.Descriptor instead.
+func (*MapNumber) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{62}
+}
+
+func (x *MapNumber) GetSeqNo() string {
+	if x != nil {
+		return x.SeqNo
+	}
+	return ""
+}
+
+func (x *MapNumber) GetState() State {
+	if x != nil {
+		return x.State
+	}
+	return State_STATE_RESERVED
+}
+
+func (x *MapNumber) GetLife() int32 {
+	if x != nil {
+		return x.Life
+	}
+	return 0
+}
+
+func (x *MapNumber) GetBizKey() string {
+	if x != nil {
+		return x.BizKey
+	}
+	return ""
+}
+
+func (x *MapNumber) GetArchived() bool {
+	if x != nil {
+		return x.Archived
+	}
+	return false
+}
+
+// DelayBucket is how many delays were as long as up_to or shorter, and longer than the bucket before it: a
+// doubling has eight. The last one, of 30 days, has what is longer as well.
+type DelayBucket struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UpTo          *durationpb.Duration   `protobuf:"bytes,1,opt,name=up_to,json=upTo,proto3" json:"up_to,omitempty"`
+	Count         int64                  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DelayBucket) Reset() {
+	*x = DelayBucket{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[63]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DelayBucket) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DelayBucket) ProtoMessage() {}
+
+func (x *DelayBucket) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[63]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DelayBucket.ProtoReflect.Descriptor instead.
+func (*DelayBucket) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{63}
+}
+
+func (x *DelayBucket) GetUpTo() *durationpb.Duration {
+	if x != nil {
+		return x.UpTo
+	}
+	return nil
+}
+
+func (x *DelayBucket) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
 type CheckLedgerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// All.
@@ -4799,7 +5755,7 @@ type CheckLedgerRequest struct {
 
 func (x *CheckLedgerRequest) Reset() {
 	*x = CheckLedgerRequest{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[54]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4811,7 +5767,7 @@ func (x *CheckLedgerRequest) String() string {
 func (*CheckLedgerRequest) ProtoMessage() {}
 
 func (x *CheckLedgerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[54]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4824,7 +5780,7 @@ func (x *CheckLedgerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckLedgerRequest.ProtoReflect.Descriptor instead.
 func (*CheckLedgerRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{54}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *CheckLedgerRequest) GetBizType() string {
@@ -4845,7 +5801,7 @@ type CheckLedgerResponse struct {
 
 func (x *CheckLedgerResponse) Reset() {
 	*x = CheckLedgerResponse{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[55]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4857,7 +5813,7 @@ func (x *CheckLedgerResponse) String() string {
 func (*CheckLedgerResponse) ProtoMessage() {}
 
 func (x *CheckLedgerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[55]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4870,7 +5826,7 @@ func (x *CheckLedgerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckLedgerResponse.ProtoReflect.Descriptor instead.
 func (*CheckLedgerResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{55}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *CheckLedgerResponse) GetStandings() []*LedgerStanding {
@@ -4901,7 +5857,7 @@ type LedgerStanding struct {
 
 func (x *LedgerStanding) Reset() {
 	*x = LedgerStanding{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[56]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4913,7 +5869,7 @@ func (x *LedgerStanding) String() string {
 func (*LedgerStanding) ProtoMessage() {}
 
 func (x *LedgerStanding) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[56]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4926,7 +5882,7 @@ func (x *LedgerStanding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerStanding.ProtoReflect.Descriptor instead.
 func (*LedgerStanding) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{56}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *LedgerStanding) GetBizType() string {
@@ -4965,7 +5921,7 @@ type PeriodStanding struct {
 
 func (x *PeriodStanding) Reset() {
 	*x = PeriodStanding{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[57]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4977,7 +5933,7 @@ func (x *PeriodStanding) String() string {
 func (*PeriodStanding) ProtoMessage() {}
 
 func (x *PeriodStanding) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[57]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4990,7 +5946,7 @@ func (x *PeriodStanding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PeriodStanding.ProtoReflect.Descriptor instead.
 func (*PeriodStanding) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{57}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *PeriodStanding) GetPeriod() string {
@@ -5047,7 +6003,7 @@ type RaiseLedgerRequest struct {
 
 func (x *RaiseLedgerRequest) Reset() {
 	*x = RaiseLedgerRequest{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[58]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5059,7 +6015,7 @@ func (x *RaiseLedgerRequest) String() string {
 func (*RaiseLedgerRequest) ProtoMessage() {}
 
 func (x *RaiseLedgerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[58]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5072,7 +6028,7 @@ func (x *RaiseLedgerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RaiseLedgerRequest.ProtoReflect.Descriptor instead.
 func (*RaiseLedgerRequest) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{58}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *RaiseLedgerRequest) GetBizType() string {
@@ -5141,7 +6097,7 @@ type RaiseLedgerResponse struct {
 
 func (x *RaiseLedgerResponse) Reset() {
 	*x = RaiseLedgerResponse{}
-	mi := &file_lacuna_v1_operator_proto_msgTypes[59]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5153,7 +6109,7 @@ func (x *RaiseLedgerResponse) String() string {
 func (*RaiseLedgerResponse) ProtoMessage() {}
 
 func (x *RaiseLedgerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lacuna_v1_operator_proto_msgTypes[59]
+	mi := &file_lacuna_v1_operator_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5166,7 +6122,7 @@ func (x *RaiseLedgerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RaiseLedgerResponse.ProtoReflect.Descriptor instead.
 func (*RaiseLedgerResponse) Descriptor() ([]byte, []int) {
-	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{59}
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *RaiseLedgerResponse) GetStanding() *LedgerStanding {
@@ -5346,7 +6302,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"r\n" +
 	"\x15ListConflictsResponse\x121\n" +
 	"\tconflicts\x18\x01 \x03(\v2\x13.lacuna.v1.ConflictR\tconflicts\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xce\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8f\x04\n" +
 	"\bConflict\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\tR\x06ticket\x12\x17\n" +
 	"\abiz_key\x18\x02 \x01(\tR\x06bizKey\x12%\n" +
@@ -5354,7 +6310,13 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x0fcurrent_biz_key\x18\x04 \x01(\tR\rcurrentBizKey\x125\n" +
 	"\rcurrent_state\x18\x05 \x01(\x0e2\x10.lacuna.v1.StateR\fcurrentState\x12J\n" +
 	"\x13current_issued_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x11currentIssuedTime\x12?\n" +
-	"\rdetected_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\fdetectedTime\"\xc7\x01\n" +
+	"\rdetected_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\fdetectedTime\x12\x17\n" +
+	"\arun_url\x18\b \x01(\tR\x06runUrl\x12&\n" +
+	"\x0fcurrent_run_url\x18\t \x01(\tR\rcurrentRunUrl\x12;\n" +
+	"\vissued_time\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"issuedTime\x12A\n" +
+	"\x0eabandoned_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\rabandonedTime\"\xc7\x01\n" +
 	"\fAuditRequest\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x16\n" +
 	"\x06period\x18\x02 \x01(\tR\x06period\x12\x13\n" +
@@ -5418,7 +6380,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x13AdviseWindowRequest\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x12\n" +
 	"\x04days\x18\x02 \x01(\x05R\x04days\x123\n" +
-	"\awindows\x18\x03 \x03(\v2\x19.google.protobuf.DurationR\awindows\"\xf8\x04\n" +
+	"\awindows\x18\x03 \x03(\v2\x19.google.protobuf.DurationR\awindows\"\xb7\x06\n" +
 	"\x14AdviseWindowResponse\x120\n" +
 	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
 	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12B\n" +
@@ -5432,7 +6394,11 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"none_after\x18\t \x01(\v2\x19.google.protobuf.DurationR\tnoneAfter\x12A\n" +
 	"\x0fone_per_million\x18\n" +
 	" \x01(\v2\x19.google.protobuf.DurationR\ronePerMillion\x12\x18\n" +
-	"\aremarks\x18\v \x03(\tR\aremarks\"\xda\x01\n" +
+	"\aremarks\x18\v \x03(\tR\aremarks\x12=\n" +
+	"\x0econfirm_delays\x18\f \x03(\v2\x16.lacuna.v1.DelayBucketR\rconfirmDelays\x127\n" +
+	"\vlate_delays\x18\r \x03(\v2\x16.lacuna.v1.DelayBucketR\n" +
+	"lateDelays\x12E\n" +
+	"\x12abandonment_delays\x18\x0e \x03(\v2\x16.lacuna.v1.DelayBucketR\x11abandonmentDelays\"\xda\x01\n" +
 	"\fDelaySummary\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\x03R\x05count\x12+\n" +
 	"\x03p50\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03p50\x12+\n" +
@@ -5575,7 +6541,94 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x128\n" +
 	"\n" +
 	"patrol_age\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\tpatrolAge\x12\x12\n" +
-	"\x04away\x18\a \x01(\tR\x04away\"/\n" +
+	"\x04away\x18\a \x01(\tR\x04away\"J\n" +
+	"\x13ListActivityRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x18\n" +
+	"\aminutes\x18\x02 \x01(\x05R\aminutes\"\xb5\x01\n" +
+	"\x14ListActivityResponse\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x128\n" +
+	"\n" +
+	"patrol_age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\tpatrolAge\x123\n" +
+	"\n" +
+	"activities\x18\x03 \x03(\v2\x13.lacuna.v1.ActivityR\n" +
+	"activities\"\xdd\x03\n" +
+	"\bActivity\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x123\n" +
+	"\aminutes\x18\x02 \x03(\v2\x19.lacuna.v1.ActivityMinuteR\aminutes\x12-\n" +
+	"\x06states\x18\x03 \x03(\v2\x15.lacuna.v1.StateCountR\x06states\x12=\n" +
+	"\fcounted_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\vcountedTime\x12\"\n" +
+	"\n" +
+	"pool_depth\x18\x05 \x01(\x03H\x00R\tpoolDepth\x88\x01\x01\x12!\n" +
+	"\fdead_letters\x18\x06 \x01(\x03R\vdeadLetters\x12\x1c\n" +
+	"\tconflicts\x18\a \x01(\x03R\tconflicts\x12\x16\n" +
+	"\x06period\x18\b \x01(\tR\x06period\x12\x1b\n" +
+	"\x06cursor\x18\t \x01(\x03H\x01R\x06cursor\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"format_max\x18\n" +
+	" \x01(\x03R\tformatMax\x12@\n" +
+	"\x0eoldest_overdue\x18\v \x01(\v2\x19.google.protobuf.DurationR\roldestOverdueB\r\n" +
+	"\v_pool_depthB\t\n" +
+	"\a_cursor\"\x94\x01\n" +
+	"\x0eActivityMinute\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
+	"\x06issued\x18\x02 \x01(\x03R\x06issued\x12\x1c\n" +
+	"\tconfirmed\x18\x03 \x01(\x03R\tconfirmed\x12\x1c\n" +
+	"\tabandoned\x18\x04 \x01(\x03R\tabandoned\"J\n" +
+	"\n" +
+	"StateCount\x12&\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x10.lacuna.v1.StateR\x05state\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"\xb9\x01\n" +
+	"\x11MapNumbersRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x16\n" +
+	"\x06period\x18\x02 \x01(\tR\x06period\x12\x17\n" +
+	"\x04from\x18\x03 \x01(\x03H\x00R\x04from\x88\x01\x01\x12\x13\n" +
+	"\x02to\x18\x04 \x01(\x03H\x01R\x02to\x88\x01\x01\x12\x14\n" +
+	"\x05cells\x18\x05 \x01(\x05R\x05cells\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x06 \x01(\tR\tpageTokenB\a\n" +
+	"\x05_fromB\x05\n" +
+	"\x03_to\"\xc4\x02\n" +
+	"\x12MapNumbersResponse\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
+	"\x06period\x18\x02 \x01(\tR\x06period\x12\x18\n" +
+	"\aperiods\x18\x03 \x03(\tR\aperiods\x12\x14\n" +
+	"\x05first\x18\x04 \x01(\x03R\x05first\x12\x16\n" +
+	"\x06cursor\x18\x05 \x01(\x03R\x06cursor\x12\x12\n" +
+	"\x04last\x18\x06 \x01(\x03R\x04last\x12\x12\n" +
+	"\x04from\x18\a \x01(\x03R\x04from\x12\x0e\n" +
+	"\x02to\x18\b \x01(\x03R\x02to\x12\x14\n" +
+	"\x05width\x18\t \x01(\x03R\x05width\x12(\n" +
+	"\x05cells\x18\n" +
+	" \x03(\v2\x12.lacuna.v1.MapCellR\x05cells\x12&\n" +
+	"\x0fnext_page_token\x18\v \x01(\tR\rnextPageToken\"\xb9\x03\n" +
+	"\aMapCell\x12\x14\n" +
+	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x12\n" +
+	"\x04last\x18\x02 \x01(\x03R\x04last\x12\x1a\n" +
+	"\breserved\x18\x03 \x01(\x03R\breserved\x12\x1c\n" +
+	"\tallocated\x18\x04 \x01(\x03R\tallocated\x12\x1c\n" +
+	"\tconfirmed\x18\x05 \x01(\x03R\tconfirmed\x12\x1c\n" +
+	"\tabandoned\x18\x06 \x01(\x03R\tabandoned\x12\x1e\n" +
+	"\n" +
+	"replayable\x18\a \x01(\x03R\n" +
+	"replayable\x12\x1a\n" +
+	"\breplayed\x18\b \x01(\x03R\breplayed\x12\x12\n" +
+	"\x04dead\x18\t \x01(\x03R\x04dead\x12\x18\n" +
+	"\aretired\x18\n" +
+	" \x01(\x03R\aretired\x12\x18\n" +
+	"\aunknown\x18\v \x01(\x03R\aunknown\x12\x18\n" +
+	"\askipped\x18\f \x01(\x03R\askipped\x12 \n" +
+	"\vunaccounted\x18\r \x01(\x03R\vunaccounted\x12 \n" +
+	"\vunallocated\x18\x0e \x01(\x03R\vunallocated\x12,\n" +
+	"\x06number\x18\x0f \x01(\v2\x14.lacuna.v1.MapNumberR\x06number\"\x93\x01\n" +
+	"\tMapNumber\x12\x15\n" +
+	"\x06seq_no\x18\x01 \x01(\tR\x05seqNo\x12&\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x10.lacuna.v1.StateR\x05state\x12\x12\n" +
+	"\x04life\x18\x03 \x01(\x05R\x04life\x12\x17\n" +
+	"\abiz_key\x18\x04 \x01(\tR\x06bizKey\x12\x1a\n" +
+	"\barchived\x18\x05 \x01(\bR\barchived\"S\n" +
+	"\vDelayBucket\x12.\n" +
+	"\x05up_to\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x04upTo\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"/\n" +
 	"\x12CheckLedgerRequest\x12\x19\n" +
 	"\bbiz_type\x18\x01 \x01(\tR\abizType\"b\n" +
 	"\x13CheckLedgerResponse\x127\n" +
@@ -5667,7 +6720,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x17SEAL_FAULT_KIND_MISSING\x10\x04\x12\x17\n" +
 	"\x13SEAL_FAULT_KIND_END\x10\x05\x12\x1d\n" +
 	"\x19SEAL_FAULT_KIND_AMENDMENT\x10\x06\x12\x19\n" +
-	"\x15SEAL_FAULT_KIND_COVER\x10\a2\xb5\f\n" +
+	"\x15SEAL_FAULT_KIND_COVER\x10\a2\xdb\r\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
@@ -5688,7 +6741,10 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\vRevokeToken\x12\x1d.lacuna.v1.RevokeTokenRequest\x1a\x1e.lacuna.v1.RevokeTokenResponse\x12Q\n" +
 	"\vVerifySeals\x12\x1d.lacuna.v1.VerifySealsRequest\x1a\x1e.lacuna.v1.VerifySealsResponse\"\x03\x90\x02\x01\x12Q\n" +
 	"\vListNumbers\x12\x1d.lacuna.v1.ListNumbersRequest\x1a\x1e.lacuna.v1.ListNumbersResponse\"\x03\x90\x02\x01\x12K\n" +
-	"\tGetStatus\x12\x1b.lacuna.v1.GetStatusRequest\x1a\x1c.lacuna.v1.GetStatusResponse\"\x03\x90\x02\x01\x12Q\n" +
+	"\tGetStatus\x12\x1b.lacuna.v1.GetStatusRequest\x1a\x1c.lacuna.v1.GetStatusResponse\"\x03\x90\x02\x01\x12T\n" +
+	"\fListActivity\x12\x1e.lacuna.v1.ListActivityRequest\x1a\x1f.lacuna.v1.ListActivityResponse\"\x03\x90\x02\x01\x12N\n" +
+	"\n" +
+	"MapNumbers\x12\x1c.lacuna.v1.MapNumbersRequest\x1a\x1d.lacuna.v1.MapNumbersResponse\"\x03\x90\x02\x01\x12Q\n" +
 	"\vCheckLedger\x12\x1d.lacuna.v1.CheckLedgerRequest\x1a\x1e.lacuna.v1.CheckLedgerResponse\"\x03\x90\x02\x01\x12L\n" +
 	"\vRaiseLedger\x12\x1d.lacuna.v1.RaiseLedgerRequest\x1a\x1e.lacuna.v1.RaiseLedgerResponseB5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
@@ -5705,7 +6761,7 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 70)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -5770,33 +6826,43 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(*ListNumbersResponse)(nil),         // 60: lacuna.v1.ListNumbersResponse
 	(*GetStatusRequest)(nil),            // 61: lacuna.v1.GetStatusRequest
 	(*GetStatusResponse)(nil),           // 62: lacuna.v1.GetStatusResponse
-	(*CheckLedgerRequest)(nil),          // 63: lacuna.v1.CheckLedgerRequest
-	(*CheckLedgerResponse)(nil),         // 64: lacuna.v1.CheckLedgerResponse
-	(*LedgerStanding)(nil),              // 65: lacuna.v1.LedgerStanding
-	(*PeriodStanding)(nil),              // 66: lacuna.v1.PeriodStanding
-	(*RaiseLedgerRequest)(nil),          // 67: lacuna.v1.RaiseLedgerRequest
-	(*RaiseLedgerResponse)(nil),         // 68: lacuna.v1.RaiseLedgerResponse
-	(*durationpb.Duration)(nil),         // 69: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 70: google.protobuf.Timestamp
-	(State)(0),                          // 71: lacuna.v1.State
-	(*Number)(nil),                      // 72: lacuna.v1.Number
+	(*ListActivityRequest)(nil),         // 63: lacuna.v1.ListActivityRequest
+	(*ListActivityResponse)(nil),        // 64: lacuna.v1.ListActivityResponse
+	(*Activity)(nil),                    // 65: lacuna.v1.Activity
+	(*ActivityMinute)(nil),              // 66: lacuna.v1.ActivityMinute
+	(*StateCount)(nil),                  // 67: lacuna.v1.StateCount
+	(*MapNumbersRequest)(nil),           // 68: lacuna.v1.MapNumbersRequest
+	(*MapNumbersResponse)(nil),          // 69: lacuna.v1.MapNumbersResponse
+	(*MapCell)(nil),                     // 70: lacuna.v1.MapCell
+	(*MapNumber)(nil),                   // 71: lacuna.v1.MapNumber
+	(*DelayBucket)(nil),                 // 72: lacuna.v1.DelayBucket
+	(*CheckLedgerRequest)(nil),          // 73: lacuna.v1.CheckLedgerRequest
+	(*CheckLedgerResponse)(nil),         // 74: lacuna.v1.CheckLedgerResponse
+	(*LedgerStanding)(nil),              // 75: lacuna.v1.LedgerStanding
+	(*PeriodStanding)(nil),              // 76: lacuna.v1.PeriodStanding
+	(*RaiseLedgerRequest)(nil),          // 77: lacuna.v1.RaiseLedgerRequest
+	(*RaiseLedgerResponse)(nil),         // 78: lacuna.v1.RaiseLedgerResponse
+	(*durationpb.Duration)(nil),         // 79: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 80: google.protobuf.Timestamp
+	(State)(0),                          // 81: lacuna.v1.State
+	(*Number)(nil),                      // 82: lacuna.v1.Number
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	69,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	69,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	79,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	79,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	2,   // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	3,   // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	4,   // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	69,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	79,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	1,   // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
 	10,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	69,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	79,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,   // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	69,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
-	69,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
+	79,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	79,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
 	11,  // 12: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
 	12,  // 13: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	69,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	79,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
 	9,   // 15: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 16: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 17: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
@@ -5807,119 +6873,142 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	22,  // 22: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
 	5,   // 23: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
 	5,   // 24: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	70,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	71,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	80,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	81,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
 	19,  // 27: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	19,  // 28: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	70,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
+	80,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
 	30,  // 30: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	71,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	70,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	70,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	70,  // 34: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
-	33,  // 35: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
-	35,  // 36: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
-	36,  // 37: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
-	34,  // 38: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
-	6,   // 39: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	71,  // 40: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	70,  // 41: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	69,  // 42: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	70,  // 43: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	70,  // 44: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	69,  // 45: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	69,  // 46: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
-	39,  // 47: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
-	39,  // 48: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
-	39,  // 49: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
-	40,  // 50: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	69,  // 51: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	69,  // 52: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
-	69,  // 53: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	69,  // 54: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	69,  // 55: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	69,  // 56: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	69,  // 57: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
-	44,  // 58: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	43,  // 59: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
-	45,  // 60: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
-	45,  // 61: lacuna.v1.RunDrift.settled:type_name -> lacuna.v1.PoolDifference
-	45,  // 62: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
-	45,  // 63: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
-	45,  // 64: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
-	45,  // 65: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
-	44,  // 66: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
-	7,   // 67: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
-	70,  // 68: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
-	70,  // 69: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
-	70,  // 70: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
-	70,  // 71: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
-	7,   // 72: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
-	69,  // 73: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
-	48,  // 74: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
-	48,  // 75: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
-	48,  // 76: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
-	70,  // 77: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
-	57,  // 78: lacuna.v1.VerifySealsResponse.chains:type_name -> lacuna.v1.SealChain
-	58,  // 79: lacuna.v1.VerifySealsResponse.faults:type_name -> lacuna.v1.SealFault
-	70,  // 80: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
-	8,   // 81: lacuna.v1.SealFault.kind:type_name -> lacuna.v1.SealFaultKind
-	71,  // 82: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
-	70,  // 83: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
-	70,  // 84: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
-	69,  // 85: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
-	72,  // 86: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
-	70,  // 87: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
-	70,  // 88: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
-	70,  // 89: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
-	69,  // 90: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
-	65,  // 91: lacuna.v1.CheckLedgerResponse.standings:type_name -> lacuna.v1.LedgerStanding
-	66,  // 92: lacuna.v1.LedgerStanding.periods:type_name -> lacuna.v1.PeriodStanding
-	65,  // 93: lacuna.v1.RaiseLedgerResponse.standing:type_name -> lacuna.v1.LedgerStanding
-	69,  // 94: lacuna.v1.RaiseLedgerResponse.wait:type_name -> google.protobuf.Duration
-	13,  // 95: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	15,  // 96: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	17,  // 97: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	20,  // 98: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	24,  // 99: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	26,  // 100: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	28,  // 101: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	31,  // 102: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	37,  // 103: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	41,  // 104: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
-	46,  // 105: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
-	49,  // 106: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
-	51,  // 107: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
-	53,  // 108: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
-	55,  // 109: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
-	59,  // 110: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
-	61,  // 111: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
-	63,  // 112: lacuna.v1.OperatorService.CheckLedger:input_type -> lacuna.v1.CheckLedgerRequest
-	67,  // 113: lacuna.v1.OperatorService.RaiseLedger:input_type -> lacuna.v1.RaiseLedgerRequest
-	14,  // 114: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	16,  // 115: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	18,  // 116: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	21,  // 117: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	25,  // 118: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	27,  // 119: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	29,  // 120: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	32,  // 121: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	38,  // 122: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	42,  // 123: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
-	47,  // 124: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
-	50,  // 125: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
-	52,  // 126: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
-	54,  // 127: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
-	56,  // 128: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
-	60,  // 129: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
-	62,  // 130: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
-	64,  // 131: lacuna.v1.OperatorService.CheckLedger:output_type -> lacuna.v1.CheckLedgerResponse
-	68,  // 132: lacuna.v1.OperatorService.RaiseLedger:output_type -> lacuna.v1.RaiseLedgerResponse
-	114, // [114:133] is the sub-list for method output_type
-	95,  // [95:114] is the sub-list for method input_type
-	95,  // [95:95] is the sub-list for extension type_name
-	95,  // [95:95] is the sub-list for extension extendee
-	0,   // [0:95] is the sub-list for field type_name
+	81,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	80,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	80,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	80,  // 34: lacuna.v1.Conflict.issued_time:type_name -> google.protobuf.Timestamp
+	80,  // 35: lacuna.v1.Conflict.abandoned_time:type_name -> google.protobuf.Timestamp
+	80,  // 36: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	33,  // 37: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
+	35,  // 38: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
+	36,  // 39: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
+	34,  // 40: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
+	6,   // 41: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
+	81,  // 42: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	80,  // 43: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	79,  // 44: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	80,  // 45: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	80,  // 46: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	79,  // 47: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	79,  // 48: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	39,  // 49: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
+	39,  // 50: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
+	39,  // 51: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
+	40,  // 52: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
+	79,  // 53: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	79,  // 54: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	72,  // 55: lacuna.v1.AdviseWindowResponse.confirm_delays:type_name -> lacuna.v1.DelayBucket
+	72,  // 56: lacuna.v1.AdviseWindowResponse.late_delays:type_name -> lacuna.v1.DelayBucket
+	72,  // 57: lacuna.v1.AdviseWindowResponse.abandonment_delays:type_name -> lacuna.v1.DelayBucket
+	79,  // 58: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	79,  // 59: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	79,  // 60: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	79,  // 61: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	79,  // 62: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	44,  // 63: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	43,  // 64: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
+	45,  // 65: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
+	45,  // 66: lacuna.v1.RunDrift.settled:type_name -> lacuna.v1.PoolDifference
+	45,  // 67: lacuna.v1.PoolDrift.missing:type_name -> lacuna.v1.PoolDifference
+	45,  // 68: lacuna.v1.PoolDrift.stale:type_name -> lacuna.v1.PoolDifference
+	45,  // 69: lacuna.v1.PoolDrift.wrong_score:type_name -> lacuna.v1.PoolDifference
+	45,  // 70: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
+	44,  // 71: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
+	7,   // 72: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
+	80,  // 73: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
+	80,  // 74: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	80,  // 75: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
+	80,  // 76: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
+	7,   // 77: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
+	79,  // 78: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
+	48,  // 79: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
+	48,  // 80: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
+	48,  // 81: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
+	80,  // 82: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
+	57,  // 83: lacuna.v1.VerifySealsResponse.chains:type_name -> lacuna.v1.SealChain
+	58,  // 84: lacuna.v1.VerifySealsResponse.faults:type_name -> lacuna.v1.SealFault
+	80,  // 85: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
+	8,   // 86: lacuna.v1.SealFault.kind:type_name -> lacuna.v1.SealFaultKind
+	81,  // 87: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
+	80,  // 88: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
+	80,  // 89: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
+	79,  // 90: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
+	82,  // 91: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
+	80,  // 92: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
+	80,  // 93: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
+	80,  // 94: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
+	79,  // 95: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
+	80,  // 96: lacuna.v1.ListActivityResponse.time:type_name -> google.protobuf.Timestamp
+	79,  // 97: lacuna.v1.ListActivityResponse.patrol_age:type_name -> google.protobuf.Duration
+	65,  // 98: lacuna.v1.ListActivityResponse.activities:type_name -> lacuna.v1.Activity
+	66,  // 99: lacuna.v1.Activity.minutes:type_name -> lacuna.v1.ActivityMinute
+	67,  // 100: lacuna.v1.Activity.states:type_name -> lacuna.v1.StateCount
+	80,  // 101: lacuna.v1.Activity.counted_time:type_name -> google.protobuf.Timestamp
+	79,  // 102: lacuna.v1.Activity.oldest_overdue:type_name -> google.protobuf.Duration
+	80,  // 103: lacuna.v1.ActivityMinute.time:type_name -> google.protobuf.Timestamp
+	81,  // 104: lacuna.v1.StateCount.state:type_name -> lacuna.v1.State
+	80,  // 105: lacuna.v1.MapNumbersResponse.time:type_name -> google.protobuf.Timestamp
+	70,  // 106: lacuna.v1.MapNumbersResponse.cells:type_name -> lacuna.v1.MapCell
+	71,  // 107: lacuna.v1.MapCell.number:type_name -> lacuna.v1.MapNumber
+	81,  // 108: lacuna.v1.MapNumber.state:type_name -> lacuna.v1.State
+	79,  // 109: lacuna.v1.DelayBucket.up_to:type_name -> google.protobuf.Duration
+	75,  // 110: lacuna.v1.CheckLedgerResponse.standings:type_name -> lacuna.v1.LedgerStanding
+	76,  // 111: lacuna.v1.LedgerStanding.periods:type_name -> lacuna.v1.PeriodStanding
+	75,  // 112: lacuna.v1.RaiseLedgerResponse.standing:type_name -> lacuna.v1.LedgerStanding
+	79,  // 113: lacuna.v1.RaiseLedgerResponse.wait:type_name -> google.protobuf.Duration
+	13,  // 114: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	15,  // 115: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	17,  // 116: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	20,  // 117: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	24,  // 118: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	26,  // 119: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	28,  // 120: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	31,  // 121: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	37,  // 122: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	41,  // 123: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	46,  // 124: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	49,  // 125: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
+	51,  // 126: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
+	53,  // 127: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
+	55,  // 128: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
+	59,  // 129: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
+	61,  // 130: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
+	63,  // 131: lacuna.v1.OperatorService.ListActivity:input_type -> lacuna.v1.ListActivityRequest
+	68,  // 132: lacuna.v1.OperatorService.MapNumbers:input_type -> lacuna.v1.MapNumbersRequest
+	73,  // 133: lacuna.v1.OperatorService.CheckLedger:input_type -> lacuna.v1.CheckLedgerRequest
+	77,  // 134: lacuna.v1.OperatorService.RaiseLedger:input_type -> lacuna.v1.RaiseLedgerRequest
+	14,  // 135: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	16,  // 136: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	18,  // 137: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	21,  // 138: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	25,  // 139: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	27,  // 140: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	29,  // 141: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	32,  // 142: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	38,  // 143: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	42,  // 144: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	47,  // 145: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	50,  // 146: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
+	52,  // 147: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
+	54,  // 148: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
+	56,  // 149: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
+	60,  // 150: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
+	62,  // 151: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
+	64,  // 152: lacuna.v1.OperatorService.ListActivity:output_type -> lacuna.v1.ListActivityResponse
+	69,  // 153: lacuna.v1.OperatorService.MapNumbers:output_type -> lacuna.v1.MapNumbersResponse
+	74,  // 154: lacuna.v1.OperatorService.CheckLedger:output_type -> lacuna.v1.CheckLedgerResponse
+	78,  // 155: lacuna.v1.OperatorService.RaiseLedger:output_type -> lacuna.v1.RaiseLedgerResponse
+	135, // [135:156] is the sub-list for method output_type
+	114, // [114:135] is the sub-list for method input_type
+	114, // [114:114] is the sub-list for extension type_name
+	114, // [114:114] is the sub-list for extension extendee
+	0,   // [0:114] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -5937,14 +7026,16 @@ func file_lacuna_v1_operator_proto_init() {
 	file_lacuna_v1_operator_proto_msgTypes[23].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[24].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[50].OneofWrappers = []any{}
-	file_lacuna_v1_operator_proto_msgTypes[58].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[56].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[59].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[68].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   60,
+			NumMessages:   70,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -374,7 +374,8 @@ type IssuedNumber struct {
 	Life int32 `protobuf:"varint,3,opt,name=life,proto3" json:"life,omitempty"`
 	// The allocation or the claim from the pool that the number came from.
 	BatchId string `protobuf:"bytes,4,opt,name=batch_id,json=batchId,proto3" json:"batch_id,omitempty"`
-	// Confirm before this time, by the service's clock. Later the number counts as abandoned.
+	// Confirm before this time, by the service's clock. Later the number counts as abandoned. Absent where a number is
+	// final at its issue: under REUSE_NEVER with TRACK_NONE.
 	ConfirmBy     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=confirm_by,json=confirmBy,proto3" json:"confirm_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -454,7 +455,10 @@ type ConfirmRequest struct {
 	SeqNo   string `protobuf:"bytes,3,opt,name=seq_no,json=seqNo,proto3" json:"seq_no,omitempty"`
 	// The business object that uses the number. Optional; a second confirm of the same
 	// life that names another object is a conflict.
-	BizKey        string `protobuf:"bytes,4,opt,name=biz_key,json=bizKey,proto3" json:"biz_key,omitempty"`
+	BizKey string `protobuf:"bytes,4,opt,name=biz_key,json=bizKey,proto3" json:"biz_key,omitempty"`
+	// Why a person confirms it by hand: kept in the number's timeline, with the name of the call's token. At most
+	// 255 bytes. Services leave it out.
+	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -517,6 +521,13 @@ func (x *ConfirmRequest) GetBizKey() string {
 	return ""
 }
 
+func (x *ConfirmRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type ConfirmResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Outcome       Outcome                `protobuf:"varint,1,opt,name=outcome,proto3,enum=lacuna.v1.Outcome" json:"outcome,omitempty"`
@@ -565,9 +576,11 @@ type AbandonRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The ticket that Next returned. Either this, or biz_type and seq_no while the
 	// number has been handed out exactly once.
-	Ticket        string `protobuf:"bytes,1,opt,name=ticket,proto3" json:"ticket,omitempty"`
-	BizType       string `protobuf:"bytes,2,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
-	SeqNo         string `protobuf:"bytes,3,opt,name=seq_no,json=seqNo,proto3" json:"seq_no,omitempty"`
+	Ticket  string `protobuf:"bytes,1,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	BizType string `protobuf:"bytes,2,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	SeqNo   string `protobuf:"bytes,3,opt,name=seq_no,json=seqNo,proto3" json:"seq_no,omitempty"`
+	// Why a person abandons it by hand, as in ConfirmRequest.
+	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -619,6 +632,13 @@ func (x *AbandonRequest) GetBizType() string {
 func (x *AbandonRequest) GetSeqNo() string {
 	if x != nil {
 		return x.SeqNo
+	}
+	return ""
+}
+
+func (x *AbandonRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
 	}
 	return ""
 }
@@ -816,7 +836,9 @@ type Command struct {
 	Ticket string                 `protobuf:"bytes,1,opt,name=ticket,proto3" json:"ticket,omitempty"`
 	Action Action                 `protobuf:"varint,2,opt,name=action,proto3,enum=lacuna.v1.Action" json:"action,omitempty"`
 	// As in ConfirmRequest. Only for ACTION_CONFIRM.
-	BizKey        string `protobuf:"bytes,3,opt,name=biz_key,json=bizKey,proto3" json:"biz_key,omitempty"`
+	BizKey string `protobuf:"bytes,3,opt,name=biz_key,json=bizKey,proto3" json:"biz_key,omitempty"`
+	// As in ConfirmRequest.
+	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -868,6 +890,13 @@ func (x *Command) GetAction() Action {
 func (x *Command) GetBizKey() string {
 	if x != nil {
 		return x.BizKey
+	}
+	return ""
+}
+
+func (x *Command) GetReason() string {
+	if x != nil {
+		return x.Reason
 	}
 	return ""
 }
@@ -1512,7 +1541,9 @@ type PastLife struct {
 	IssuedTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=issued_time,json=issuedTime,proto3" json:"issued_time,omitempty"`
 	AbandonedTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=abandoned_time,json=abandonedTime,proto3" json:"abandoned_time,omitempty"`
 	// Why it ended, e.g. "abandoned by caller" or "not confirmed in time".
-	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Its run in the Temporal UI, as in GetResponse. Temporal forgets runs some time after they have closed.
+	RunUrl        string `protobuf:"bytes,7,opt,name=run_url,json=runUrl,proto3" json:"run_url,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1589,6 +1620,13 @@ func (x *PastLife) GetReason() string {
 	return ""
 }
 
+func (x *PastLife) GetRunUrl() string {
+	if x != nil {
+		return x.RunUrl
+	}
+	return ""
+}
+
 var File_lacuna_v1_sequence_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_sequence_proto_rawDesc = "" +
@@ -1609,18 +1647,20 @@ const file_lacuna_v1_sequence_proto_rawDesc = "" +
 	"\x04life\x18\x03 \x01(\x05R\x04life\x12\x19\n" +
 	"\bbatch_id\x18\x04 \x01(\tR\abatchId\x129\n" +
 	"\n" +
-	"confirm_by\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tconfirmBy\"s\n" +
+	"confirm_by\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tconfirmBy\"\x8b\x01\n" +
 	"\x0eConfirmRequest\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\tR\x06ticket\x12\x19\n" +
 	"\bbiz_type\x18\x02 \x01(\tR\abizType\x12\x15\n" +
 	"\x06seq_no\x18\x03 \x01(\tR\x05seqNo\x12\x17\n" +
-	"\abiz_key\x18\x04 \x01(\tR\x06bizKey\"?\n" +
+	"\abiz_key\x18\x04 \x01(\tR\x06bizKey\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"?\n" +
 	"\x0fConfirmResponse\x12,\n" +
-	"\aoutcome\x18\x01 \x01(\x0e2\x12.lacuna.v1.OutcomeR\aoutcome\"Z\n" +
+	"\aoutcome\x18\x01 \x01(\x0e2\x12.lacuna.v1.OutcomeR\aoutcome\"r\n" +
 	"\x0eAbandonRequest\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\tR\x06ticket\x12\x19\n" +
 	"\bbiz_type\x18\x02 \x01(\tR\abizType\x12\x15\n" +
-	"\x06seq_no\x18\x03 \x01(\tR\x05seqNo\"?\n" +
+	"\x06seq_no\x18\x03 \x01(\tR\x05seqNo\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"?\n" +
 	"\x0fAbandonResponse\x12,\n" +
 	"\aoutcome\x18\x01 \x01(\x0e2\x12.lacuna.v1.OutcomeR\aoutcome\"]\n" +
 	"\rExtendRequest\x12\x16\n" +
@@ -1630,11 +1670,12 @@ const file_lacuna_v1_sequence_proto_rawDesc = "" +
 	"\n" +
 	"confirm_by\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tconfirmBy\"?\n" +
 	"\rSettleRequest\x12.\n" +
-	"\bcommands\x18\x01 \x03(\v2\x12.lacuna.v1.CommandR\bcommands\"e\n" +
+	"\bcommands\x18\x01 \x03(\v2\x12.lacuna.v1.CommandR\bcommands\"}\n" +
 	"\aCommand\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\tR\x06ticket\x12)\n" +
 	"\x06action\x18\x02 \x01(\x0e2\x11.lacuna.v1.ActionR\x06action\x12\x17\n" +
-	"\abiz_key\x18\x03 \x01(\tR\x06bizKey\"C\n" +
+	"\abiz_key\x18\x03 \x01(\tR\x06bizKey\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"C\n" +
 	"\x0eSettleResponse\x121\n" +
 	"\aresults\x18\x01 \x03(\v2\x17.lacuna.v1.SettleResultR\aresults\"j\n" +
 	"\fSettleResult\x12,\n" +
@@ -1687,7 +1728,7 @@ const file_lacuna_v1_sequence_proto_rawDesc = "" +
 	"\bdeadline\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12\x16\n" +
 	"\x06reason\x18\x0e \x01(\tR\x06reason\x12\x16\n" +
 	"\x06period\x18\x0f \x01(\tR\x06periodB\b\n" +
-	"\x06_state\"\xee\x01\n" +
+	"\x06_state\"\x87\x02\n" +
 	"\bPastLife\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\tR\x06ticket\x12\x19\n" +
 	"\bbatch_id\x18\x02 \x01(\tR\abatchId\x12\x17\n" +
@@ -1695,7 +1736,8 @@ const file_lacuna_v1_sequence_proto_rawDesc = "" +
 	"\vissued_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"issuedTime\x12A\n" +
 	"\x0eabandoned_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\rabandonedTime\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reason*\xa7\x01\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x17\n" +
+	"\arun_url\x18\a \x01(\tR\x06runUrl*\xa7\x01\n" +
 	"\x05State\x12\x12\n" +
 	"\x0eSTATE_RESERVED\x10\x00\x12\x13\n" +
 	"\x0fSTATE_ALLOCATED\x10\x01\x12\x13\n" +

@@ -83,6 +83,12 @@ const (
 	// OperatorServiceGetStatusProcedure is the fully-qualified name of the OperatorService's GetStatus
 	// RPC.
 	OperatorServiceGetStatusProcedure = "/lacuna.v1.OperatorService/GetStatus"
+	// OperatorServiceListActivityProcedure is the fully-qualified name of the OperatorService's
+	// ListActivity RPC.
+	OperatorServiceListActivityProcedure = "/lacuna.v1.OperatorService/ListActivity"
+	// OperatorServiceMapNumbersProcedure is the fully-qualified name of the OperatorService's
+	// MapNumbers RPC.
+	OperatorServiceMapNumbersProcedure = "/lacuna.v1.OperatorService/MapNumbers"
 	// OperatorServiceCheckLedgerProcedure is the fully-qualified name of the OperatorService's
 	// CheckLedger RPC.
 	OperatorServiceCheckLedgerProcedure = "/lacuna.v1.OperatorService/CheckLedger"
@@ -143,6 +149,16 @@ type OperatorServiceClient interface {
 	// GetStatus says which program answers, what time its ledger has, and when the patrol was last through. A
 	// ledger that is away is in the answer and no error.
 	GetStatus(context.Context, *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error)
+	// ListActivity says for each biz type what happened lately and where its numbers stand, for a screen that asks every
+	// few seconds: it reads counters that all processes keep, whatever the size of the ledger. A server that is away
+	// is in the answer and no error, but for the ledger.
+	ListActivity(context.Context, *connect.Request[v1.ListActivityRequest]) (*connect.Response[v1.ListActivityResponse], error)
+	// MapNumbers counts where the values of a range are, in cells of one width, so that a picture can be drawn of
+	// millions and of single numbers alike. The classes of a cell add up to its values, and agree with Audit. It takes
+	// no lock. Blocks that are sealed cost next to nothing; of the rest a call reads 200,000 rows at most, about a
+	// second's, and the answer's token gives what follows. NOT_FOUND where there is no such biz type, or nothing was
+	// allocated in the period; RESOURCE_EXHAUSTED while four maps are made in this process.
+	MapNumbers(context.Context, *connect.Request[v1.MapNumbersRequest]) (*connect.Response[v1.MapNumbersResponse], error)
 	// CheckLedger compares the cursors with the highest values that anybody knows: this process and all others, by
 	// what they told Redis, and the runs of numbers in Temporal. What cannot be asked is in the answer and no error.
 	CheckLedger(context.Context, *connect.Request[v1.CheckLedgerRequest]) (*connect.Response[v1.CheckLedgerResponse], error)
@@ -277,6 +293,20 @@ func NewOperatorServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listActivity: connect.NewClient[v1.ListActivityRequest, v1.ListActivityResponse](
+			httpClient,
+			baseURL+OperatorServiceListActivityProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("ListActivity")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		mapNumbers: connect.NewClient[v1.MapNumbersRequest, v1.MapNumbersResponse](
+			httpClient,
+			baseURL+OperatorServiceMapNumbersProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("MapNumbers")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		checkLedger: connect.NewClient[v1.CheckLedgerRequest, v1.CheckLedgerResponse](
 			httpClient,
 			baseURL+OperatorServiceCheckLedgerProcedure,
@@ -312,6 +342,8 @@ type operatorServiceClient struct {
 	verifySeals         *connect.Client[v1.VerifySealsRequest, v1.VerifySealsResponse]
 	listNumbers         *connect.Client[v1.ListNumbersRequest, v1.ListNumbersResponse]
 	getStatus           *connect.Client[v1.GetStatusRequest, v1.GetStatusResponse]
+	listActivity        *connect.Client[v1.ListActivityRequest, v1.ListActivityResponse]
+	mapNumbers          *connect.Client[v1.MapNumbersRequest, v1.MapNumbersResponse]
 	checkLedger         *connect.Client[v1.CheckLedgerRequest, v1.CheckLedgerResponse]
 	raiseLedger         *connect.Client[v1.RaiseLedgerRequest, v1.RaiseLedgerResponse]
 }
@@ -401,6 +433,16 @@ func (c *operatorServiceClient) GetStatus(ctx context.Context, req *connect.Requ
 	return c.getStatus.CallUnary(ctx, req)
 }
 
+// ListActivity calls lacuna.v1.OperatorService.ListActivity.
+func (c *operatorServiceClient) ListActivity(ctx context.Context, req *connect.Request[v1.ListActivityRequest]) (*connect.Response[v1.ListActivityResponse], error) {
+	return c.listActivity.CallUnary(ctx, req)
+}
+
+// MapNumbers calls lacuna.v1.OperatorService.MapNumbers.
+func (c *operatorServiceClient) MapNumbers(ctx context.Context, req *connect.Request[v1.MapNumbersRequest]) (*connect.Response[v1.MapNumbersResponse], error) {
+	return c.mapNumbers.CallUnary(ctx, req)
+}
+
 // CheckLedger calls lacuna.v1.OperatorService.CheckLedger.
 func (c *operatorServiceClient) CheckLedger(ctx context.Context, req *connect.Request[v1.CheckLedgerRequest]) (*connect.Response[v1.CheckLedgerResponse], error) {
 	return c.checkLedger.CallUnary(ctx, req)
@@ -463,6 +505,16 @@ type OperatorServiceHandler interface {
 	// GetStatus says which program answers, what time its ledger has, and when the patrol was last through. A
 	// ledger that is away is in the answer and no error.
 	GetStatus(context.Context, *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error)
+	// ListActivity says for each biz type what happened lately and where its numbers stand, for a screen that asks every
+	// few seconds: it reads counters that all processes keep, whatever the size of the ledger. A server that is away
+	// is in the answer and no error, but for the ledger.
+	ListActivity(context.Context, *connect.Request[v1.ListActivityRequest]) (*connect.Response[v1.ListActivityResponse], error)
+	// MapNumbers counts where the values of a range are, in cells of one width, so that a picture can be drawn of
+	// millions and of single numbers alike. The classes of a cell add up to its values, and agree with Audit. It takes
+	// no lock. Blocks that are sealed cost next to nothing; of the rest a call reads 200,000 rows at most, about a
+	// second's, and the answer's token gives what follows. NOT_FOUND where there is no such biz type, or nothing was
+	// allocated in the period; RESOURCE_EXHAUSTED while four maps are made in this process.
+	MapNumbers(context.Context, *connect.Request[v1.MapNumbersRequest]) (*connect.Response[v1.MapNumbersResponse], error)
 	// CheckLedger compares the cursors with the highest values that anybody knows: this process and all others, by
 	// what they told Redis, and the runs of numbers in Temporal. What cannot be asked is in the answer and no error.
 	CheckLedger(context.Context, *connect.Request[v1.CheckLedgerRequest]) (*connect.Response[v1.CheckLedgerResponse], error)
@@ -593,6 +645,20 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	operatorServiceListActivityHandler := connect.NewUnaryHandler(
+		OperatorServiceListActivityProcedure,
+		svc.ListActivity,
+		connect.WithSchema(operatorServiceMethods.ByName("ListActivity")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	operatorServiceMapNumbersHandler := connect.NewUnaryHandler(
+		OperatorServiceMapNumbersProcedure,
+		svc.MapNumbers,
+		connect.WithSchema(operatorServiceMethods.ByName("MapNumbers")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	operatorServiceCheckLedgerHandler := connect.NewUnaryHandler(
 		OperatorServiceCheckLedgerProcedure,
 		svc.CheckLedger,
@@ -642,6 +708,10 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 			operatorServiceListNumbersHandler.ServeHTTP(w, r)
 		case OperatorServiceGetStatusProcedure:
 			operatorServiceGetStatusHandler.ServeHTTP(w, r)
+		case OperatorServiceListActivityProcedure:
+			operatorServiceListActivityHandler.ServeHTTP(w, r)
+		case OperatorServiceMapNumbersProcedure:
+			operatorServiceMapNumbersHandler.ServeHTTP(w, r)
 		case OperatorServiceCheckLedgerProcedure:
 			operatorServiceCheckLedgerHandler.ServeHTTP(w, r)
 		case OperatorServiceRaiseLedgerProcedure:
@@ -721,6 +791,14 @@ func (UnimplementedOperatorServiceHandler) ListNumbers(context.Context, *connect
 
 func (UnimplementedOperatorServiceHandler) GetStatus(context.Context, *connect.Request[v1.GetStatusRequest]) (*connect.Response[v1.GetStatusResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.GetStatus is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) ListActivity(context.Context, *connect.Request[v1.ListActivityRequest]) (*connect.Response[v1.ListActivityResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.ListActivity is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) MapNumbers(context.Context, *connect.Request[v1.MapNumbersRequest]) (*connect.Response[v1.MapNumbersResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.MapNumbers is not implemented"))
 }
 
 func (UnimplementedOperatorServiceHandler) CheckLedger(context.Context, *connect.Request[v1.CheckLedgerRequest]) (*connect.Response[v1.CheckLedgerResponse], error) {

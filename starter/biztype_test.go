@@ -9,22 +9,6 @@ import (
 	"github.com/lacuna-seq/lacuna/sequence"
 )
 
-func TestTheAPISpeaksTheLedgersStates(t *testing.T) {
-	require.Len(t, lacunav1.State_name, len(sequence.States))
-	for _, s := range sequence.States {
-		require.Equal(t, "STATE_"+s.String(), stateMessage(s).String())
-	}
-}
-
-func TestTheAPISpeaksEveryOutcomeOfACommand(t *testing.T) {
-	for _, o := range []sequence.Outcome{
-		sequence.OutcomeConfirmed, sequence.OutcomeAlreadyConfirmed, sequence.OutcomeRescued, sequence.OutcomeAbandoned,
-		sequence.OutcomeAlreadyAbandoned, sequence.OutcomeAccepted, sequence.OutcomeConflict, sequence.OutcomeStale,
-	} {
-		require.Equal(t, "OUTCOME_"+o.String(), outcomeMessage(o).String())
-	}
-}
-
 func TestTheAPISpeaksEveryRuleOfABizType(t *testing.T) {
 	for _, s := range sequence.Sources {
 		require.Contains(t, lacunav1.Source_value, sourcePrefix+s.String())
