@@ -42,6 +42,7 @@ verify: ## Check that the generated code and the module files are current, and t
 	go mod verify
 	go mod tidy -diff
 	cd deploy/check && go mod verify && go mod tidy -diff
+	cd tools && go mod tidy -diff
 	tools/verify-generated
 	tools/verify-breaking
 

@@ -57,14 +57,20 @@ func (s *stack) settleAll(t *testing.T, action string, tickets []string) {
 	require.Equal(t, http.StatusOK, status, "%v", answer)
 }
 
-// die makes numbers dead letters: their runs are cancelled, as an operator does in the Temporal UI.
-func (s *stack) die(t *testing.T, bizType string, tickets []string) {
+// die makes dead letters of numbers that were given up, as a worker does.
+func (s *stack) die(t *testing.T, cause sequence.DeadCause, reason string, tickets []string) {
 	t.Helper()
-	dead := s.count(t, "biz_type = '"+bizType+"' AND status = 6")
-	for _, ticket := range tickets {
-		testkit.Eventually(t, func() bool { return s.client.CancelWorkflow(t.Context(), ticket, "") == nil }, "%s has no run", ticket)
+	commands := make([]sequence.Command, len(tickets))
+	for i, text := range tickets {
+		ticket, err := sequence.ParseTicket(text)
+		require.NoError(t, err)
+		commands[i] = sequence.Command{Kind: sequence.Bury, Ticket: ticket, Cause: cause, Reason: reason}
 	}
-	testkit.Eventually(t, func() bool { return s.count(t, "biz_type = '"+bizType+"' AND status = 6") == dead+len(tickets) }, "they did not die")
+	decisions, err := s.ledger.Apply(t.Context(), commands)
+	require.NoError(t, err)
+	for i, d := range decisions {
+		require.Equal(t, sequence.OutcomeDead, d.Outcome, tickets[i])
+	}
 }
 
 // shop is a biz type that has lived: some 1,600 numbers in every state that lasts, some of them for an attacker.
@@ -77,7 +83,8 @@ func (s *stack) shop(t *testing.T) {
 	hostile := append(s.take(t, "SHOP", script, 2), s.take(t, "SHOP", breaker, 2)...)
 	gone := append(s.take(t, "SHOP", "cart-3", 20), hostile...)
 	s.settleAll(t, "ACTION_ABANDON", gone)
-	s.die(t, "SHOP", gone[10:])
+	s.die(t, sequence.CauseCancelled, sequence.ReasonCancelled, gone[10:17])
+	s.die(t, sequence.CausePoolAway, "the pool is away: dial tcp: connection refused", gone[17:])
 	_, answer := s.post(t, "OperatorService/WriteOffDeadLetters", `{"filter":{"tickets":["`+gone[10]+`"]},"reason":"printed by hand"}`)
 	require.Equal(t, 1.0, answer["writtenOff"], "%v", answer)
 }
@@ -133,7 +140,7 @@ func TestConsoleDesk(t *testing.T) {
 	tab := s.signIn(t, s.token)
 	for name, path := range map[string]string{
 		"map-types": "/map", "map": "/map/SHOP", "map-single": "/map/SHOP?from=1501&to=1600", "map-period": "/map/INVOICE",
-		"dead": "/dead", "conflicts": "/conflicts", "window-types": "/window", "window": "/window/SHOP", "window-nothing": "/window/DEMO",
+		"dead": "/dead", "conflicts": "/conflicts", "window-types": "/window", "window": "/window/SHOP", "window-little": "/window/DEMO",
 	} {
 		t.Run(name, func(t *testing.T) { tab.Inspect(name, s.starter.url+path, http.StatusOK) })
 	}
@@ -275,7 +282,7 @@ func (s *stack) forms(t *testing.T, reader string) {
 
 func (s *stack) deskByKeyboard(t *testing.T, tab *browser.Tab) {
 	dead := s.count(t, "status = 6")
-	desk := s.starter.url + "/dead?bizType=SHOP&cause=CANCELLED"
+	desk := s.starter.url + "/dead?bizType=SHOP"
 
 	// One is written off. A reason is asked for.
 	tab.Go(desk)
@@ -284,7 +291,7 @@ func (s *stack) deskByKeyboard(t *testing.T, tab *browser.Tab) {
 	tab.TabTo("button[value=write-off]")
 	tab.Key(kb.Enter)
 	tab.Await("h1", "Write off 1 number?")
-	require.Empty(t, tab.Axe())
+	tab.InspectThis("dead-write-off")
 	tab.TabTo("#reason")
 	tab.Key(" " + kb.Enter)
 	tab.Await("#fault", "Say why")
@@ -305,13 +312,14 @@ func (s *stack) deskByKeyboard(t *testing.T, tab *browser.Tab) {
 	tab.Key(kb.Enter)
 	tab.Await("h1", fmt.Sprintf("Send %d numbers back?", dead-1))
 	tab.Await(".notice", "at 200/s that takes")
-	require.Empty(t, tab.Axe())
+	tab.InspectThis("dead-requeue")
 	tab.TabTo("#rate")
 	tab.Key(kb.Backspace + kb.Backspace + kb.Backspace + "4")
 	tab.TabTo("#reason")
 	tab.Key("the printer is back" + kb.Enter)
 	tab.Await("h1", fmt.Sprintf("%d of %d sent back", dead-1, dead-1))
 	require.Contains(t, tab.Text("#live"), "Done.")
+	tab.InspectThis("dead-done")
 	require.Zero(t, s.count(t, "status = 6"))
 	tab.Go(desk)
 	tab.Await(".notice", "Nothing waits for a person")

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +67,7 @@ func TestConsoleByKeyboard(t *testing.T) {
 	write("#reason", "by telephone")
 	press("main form button")
 	tab.Await("main", "It is confirmed.")
+	require.Equal(t, 1, strings.Count(tab.Text(".steps"), "Confirmed"), "what was done by hand is told once")
 	events, err := s.ledger.Events(t.Context(), second.BizType, second.SeqNo)
 	require.NoError(t, err)
 	require.Len(t, events, 1)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -35,11 +37,14 @@ const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
 func newConnector(dsn string) (driver.Connector, error) {
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
+		if loc := locOf(dsn); loc != "" && loc != "UTC" { // the driver takes only zones that it knows, and escaped
+			return nil, notUTC(loc)
+		}
 		// The driver's error may quote the DSN, and with it the password.
 		return nil, fmt.Errorf("ledger: the DSN is not of the form user:password@tcp(host:port)/database")
 	}
 	if cfg.Loc != time.UTC {
-		return nil, fmt.Errorf("ledger: the DSN sets loc=%s; all times are UTC, leave loc out", cfg.Loc)
+		return nil, notUTC(cfg.Loc.String())
 	}
 	if zone, ok := cfg.Params["time_zone"]; ok && zone != "'+00:00'" {
 		return nil, fmt.Errorf("ledger: the DSN sets time_zone=%s; all times are UTC, leave time_zone out", zone)
@@ -69,6 +74,20 @@ func newConnector(dsn string) (driver.Connector, error) {
 		return nil, fmt.Errorf("ledger: the DSN: %w", err)
 	}
 	return sessionConnector{connector}, nil
+}
+
+// locOf is the parameter loc of a DSN, as far as one can be read.
+func locOf(dsn string) string {
+	_, query, _ := strings.Cut(dsn[strings.LastIndexByte(dsn, ')')+1:], "?") // past the password
+	parameters, err := url.ParseQuery(query)
+	if err != nil {
+		return ""
+	}
+	return parameters.Get("loc")
+}
+
+func notUTC(loc string) error {
+	return fmt.Errorf("ledger: the DSN sets loc=%s; all times are UTC, leave loc out", loc)
 }
 
 // sessionConnector opens connections with the session settings of the ledger.

@@ -110,6 +110,8 @@ func TestOpenRefusesABadDSN(t *testing.T) {
 	for name, tt := range map[string]struct{ dsn, says string }{
 		"no DSN at all":         {"nonsense", "not of the form"},
 		"a local time zone":     {"u:secret@tcp(127.0.0.1:1)/x?loc=Asia%2FShanghai", "loc=Asia/Shanghai"},
+		"an unknown time zone":  {"u:secret@tcp(127.0.0.1:1)/x?loc=asia%2Fshanghai", "loc=asia/shanghai"},
+		"a zone, not escaped":   {"u:secret@tcp(127.0.0.1:1)/x?loc=asia/shanghai", "loc=asia/shanghai"},
 		"a session time zone":   {"u:secret@tcp(127.0.0.1:1)/x?time_zone=%27%2B08%3A00%27", "time_zone="},
 		"no database":           {"u:secret@tcp(127.0.0.1:1)/", "no database"},
 		"a password with a '/'": {"u:sec/ret@tcp(127.0.0.1:1", "not of the form"},

@@ -85,7 +85,8 @@ func (c *Console) routes() {
 	c.show("GET /conflicts", c.conflicts)
 	c.show("GET /window", c.windowList)
 	c.show("GET /window/{bizType}", c.window)
-	c.show("/", func(*http.Request) (view, error) { return view{}, errNoPage })
+	c.show("GET /", func(*http.Request) (view, error) { return view{}, errNoPage })
+	c.mux.HandleFunc("/", http.NotFound) // e.g. a call of the API with a wrong address: no page would help
 }
 
 // ServeHTTP answers one request.

@@ -24,6 +24,7 @@ func TestNobodyIsShownAnythingBeforeTheSignIn(t *testing.T) {
 	}
 	a := s.do(t, http.MethodPost, "/numbers/ORDER/A-1/confirm", nil, url.Values{"reason": {"x"}, "life": {"1"}})
 	require.Equal(t, http.StatusSeeOther, a.status)
+	require.Equal(t, http.StatusNotFound, s.do(t, http.MethodPost, "/lacuna.v1.SequnceService/Next", nil, nil).status, "a misspelt call is not sent to a form")
 	require.Empty(t, s.asked, "the API is not even asked")
 	polled := s.do(t, http.MethodGet, "/", http.Header{"Hx-Request": {"true"}}, nil)
 	require.Equal(t, http.StatusUnauthorized, polled.status)

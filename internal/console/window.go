@@ -23,6 +23,7 @@ type windowView struct {
 	// Each picture is drawn for a narrow and for a wide screen: its letters keep their size.
 	Late, Confirms []delayChart
 	Choices        []windowChoice
+	Remarks        []string
 }
 
 type delayRow struct {
@@ -77,6 +78,9 @@ func (c *Console) window(r *http.Request) (view, error) {
 			return d != nil && choice.GetWindow().AsDuration() == d.AsDuration()
 		}
 		v.Choices = append(v.Choices, windowChoice{choice, is(a.GetSafetyWindow()), is(advised)})
+	}
+	for _, remark := range a.GetRemarks() {
+		v.Remarks = append(v.Remarks, sentence(remark))
 	}
 	return view{template: "window", title: "Safety window of " + v.BizType, content: v}, nil
 }

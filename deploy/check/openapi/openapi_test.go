@@ -14,15 +14,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pb33f/libopenapi"
-	validator "github.com/pb33f/libopenapi-validator"
-	"github.com/stretchr/testify/require"
-
 	"github.com/lacuna-seq/lacuna/db/ledger"
 	"github.com/lacuna-seq/lacuna/db/migrations"
 	"github.com/lacuna-seq/lacuna/internal/access"
 	"github.com/lacuna-seq/lacuna/internal/devenv"
 	"github.com/lacuna-seq/lacuna/internal/testkit"
+	"github.com/pb33f/libopenapi"
+	validator "github.com/pb33f/libopenapi-validator"
+	"github.com/stretchr/testify/require"
 )
 
 func TestMain(m *testing.M) {

@@ -20,14 +20,14 @@ var (
 
 const height = 900 // of the window, in pixels
 
-// See makes the tab that wide, with the colour scheme.
+// See makes the tab that wide, with the colour scheme. Nothing moves: a picture would be of something in between.
 func (tab *Tab) See(width int64, scheme string) {
 	tab.t.Helper()
 	require.NoError(tab.t, call(tab, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 		Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 600,
 	}))
 	require.NoError(tab.t, call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
 	}))
 }
 
