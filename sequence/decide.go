@@ -240,7 +240,9 @@ func confirm(n *Number, c Command, now time.Time) Outcome {
 	case Abandoned, Replayable, Dead, Retired:
 	}
 	hold(n, now, "")
-	n.Life = max(n.Life, c.Ticket.Life)
+	if c.Ticket.Life > n.Life { // a life that the ledger forgot: when it began is not known any more
+		n.Life, n.IssuedTime, n.AbandonedTime = c.Ticket.Life, now, time.Time{}
+	}
 	if c.BizKey != "" {
 		n.BizKey = c.BizKey
 	}

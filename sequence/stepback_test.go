@@ -30,6 +30,10 @@ func TestALifeThatTheLedgerHasForgotten(t *testing.T) {
 		d := sequence.Decide(rules, doubted(t, sequence.Replayable, 2), asks(sequence.Confirm, row(sequence.Replayable, 2, false), 3), now)
 		require.Equal(t, sequence.OutcomeRescued, d.Outcome)
 		require.Equal(t, int32(3), d.Number.Life)
+		require.Equal(t, now, d.Number.IssuedTime, "when it began is not known")
+		require.True(t, d.Number.AbandonedTime.IsZero(), "that was the life before")
+		_, _, counted := sequence.DelayOf(row(sequence.Dead, 2, false), d)
+		require.False(t, counted, "it says nothing about how long confirms take")
 		again := sequence.Decide(rules, d.Number, asks(sequence.Confirm, d.Number, 3), now)
 		require.Equal(t, sequence.OutcomeAlreadyConfirmed, again.Outcome)
 		for _, other := range []int32{2, 4} {
