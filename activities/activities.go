@@ -144,6 +144,11 @@ func (a *Activities) Settle(ctx context.Context, in SettleInput) (SettleResult, 
 	if err != nil {
 		return SettleResult{}, ledgerAway(err)
 	}
+	for i, d := range decisions {
+		if d.SteppedBack && d.Outcome == sequence.OutcomePending { // nobody can tell before the ledger is raised
+			return SettleResult{}, ledgerAway(sequence.Answer(append(commands, sequence.Command{Ticket: ticket})[i], d))
+		}
+	}
 	last := decisions[len(decisions)-1]
 	result := SettleResult{Outcome: last.Outcome, State: last.Number.State, Wait: last.Wait, Reason: last.Number.Reason, Probe: last.Probe.Asks()}
 	for _, d := range decisions[:len(decisions)-1] {

@@ -16,4 +16,7 @@ const (
 	// ReasonKeySpent: FAILED_PRECONDITION, the number that the key stands for has come to its end. The
 	// metadata are its "ticket", the "currentTicket" and the "state" in which that stands.
 	ReasonKeySpent = "IDEMPOTENCY_KEY_SPENT"
+	// ReasonLedgerSteppedBack: UNAVAILABLE, nothing of the biz type is issued or brought back, and what the ledger does
+	// not know may have been handed out, until an operator has run `lacuna ledger raise`. The metadata is "bizType".
+	ReasonLedgerSteppedBack = "LEDGER_STEPPED_BACK"
 )

@@ -225,6 +225,7 @@ func TestErrorsAreRebuilt(t *testing.T) {
 		want   error
 	}{
 		"invalid":         {withDetail(connect.CodeInvalidArgument, &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "bizType"}}}), sequence.ErrInvalid},
+		"stepped back":    {withDetail(connect.CodeUnavailable, &errdetails.ErrorInfo{Reason: api.ReasonLedgerSteppedBack}), sequence.ErrSteppedBack},
 		"not found":       {connect.NewError(connect.CodeNotFound, errors.New("no")), sequence.ErrNotFound},
 		"full":            {withDetail(connect.CodeFailedPrecondition, &errdetails.ErrorInfo{Reason: api.ReasonFormatFull}), sequence.ErrFull},
 		"key reused":      {withDetail(connect.CodeFailedPrecondition, &errdetails.ErrorInfo{Reason: api.ReasonKeyReused}), sequence.ErrKeyReused},

@@ -34,6 +34,9 @@ func fromAPI(err error) error {
 		case *errdetails.RetryInfo:
 			return &sequence.BusyError{What: e.Message(), RetryAfter: detail.GetRetryDelay().AsDuration()}
 		case *errdetails.ErrorInfo:
+			if detail.GetReason() == api.ReasonLedgerSteppedBack {
+				return &sequence.SteppedBackError{BizType: detail.GetMetadata()["bizType"], Behind: 1}
+			}
 			for reason, sentinel := range map[string]error{
 				api.ReasonFormatFull: sequence.ErrFull, api.ReasonTicketRequired: sequence.ErrTicketRequired,
 				api.ReasonKeyReused: sequence.ErrKeyReused, api.ReasonKeySpent: sequence.ErrKeySpent,

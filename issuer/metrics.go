@@ -42,7 +42,7 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 
 // observe reads the issuer's own counts at every scrape.
 func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
-	var errs [12]error
+	var errs [13]error
 	overdue, err := meter.Float64ObservableGauge(telemetry.MetricOverdue, metric.WithDescription("For how long the number is overdue that is so for longest, by state"))
 	errs[6] = err
 	patrolAge, err := meter.Float64ObservableGauge(telemetry.MetricPatrolAge, metric.WithDescription("How long ago the patrol last finished a round in which no step failed"))
@@ -65,6 +65,8 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 	errs[10] = err
 	backlogAge, err := meter.Float64ObservableGauge(telemetry.MetricBacklogAge, metric.WithUnit("s"), metric.WithDescription("How long the oldest task of the lifecycles has waited for a worker"))
 	errs[11] = err
+	behind, err := meter.Int64ObservableGauge(telemetry.MetricLedgerBehind, metric.WithDescription("By how many numbers the ledger was found behind what was seen of it, 1 at least; 0 where it was not"))
+	errs[12] = err
 	queue := func(name string) metric.MeasurementOption {
 		return metric.WithAttributes(attribute.String(telemetry.KeyQueue, name))
 	}
@@ -83,6 +85,9 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 			}
 			return true
 		})
+		for name, rules := range *i.rules.Load() {
+			o.ObserveInt64(behind, rules.SteppedBack, metric.WithAttributes(attribute.String(telemetry.KeyBizType, name)))
+		}
 		if oldest := i.overdue.oldest.Load(); oldest != nil {
 			for state, age := range *oldest {
 				o.ObserveFloat64(overdue, age.Seconds(), metric.WithAttributes(attribute.String(telemetry.KeyState, state.String())))
@@ -106,7 +111,7 @@ func (m *metrics) observe(meter metric.Meter, i *Issuer) error {
 		o.ObserveInt64(dropped, i.starts.Dropped(), queue("starts"))
 		o.ObserveInt64(dropped, i.wakes.Dropped(), queue("wakes"))
 		return nil
-	}, issued, held, used, queued, dropped, overdue, patrolAge, leasesLost, leaseLeft, pollers, backlogAge)
+	}, issued, held, used, queued, dropped, overdue, patrolAge, leasesLost, leaseLeft, pollers, backlogAge, behind)
 	return errors.Join(errs[:]...)
 }
 

@@ -50,7 +50,7 @@ type Issued struct {
 // Next hands out exactly the numbers asked for, claimed ones before fresh ones. It returns a
 // sequence.InvalidError, ErrNotFound (no such biz type), ErrFull (no numbers left), a BusyError
 // (the record queue is full, or memory was empty for a second) or an UnavailableError (memory is
-// empty and the ledger away, or this process lost its lease). On an error nothing was handed out; a number that was taken for a
+// empty and the ledger away, or this process lost its lease), of which a SteppedBackError is one. On an error nothing was handed out; a number that was taken for a
 // caller who has gone is recorded as abandoned.
 //
 // With an idempotency key, and where the biz type says durableIssue, it answers only after the
@@ -66,6 +66,9 @@ func (i *Issuer) Next(ctx context.Context, r Request) ([]Issued, error) {
 	}
 	b, err := i.buffer(ctx, r.BizType)
 	if err != nil {
+		return nil, err
+	}
+	if err := b.stepBackFault(); err != nil {
 		return nil, err
 	}
 	if r.IdempotencyKey != "" {
@@ -112,6 +115,13 @@ func (i *Issuer) take(ctx context.Context, b *buffer, r Request, begun time.Time
 	if err != nil {
 		return haul{}, nil, err
 	}
+	if err := b.stepBackFault(); err != nil { // since it began; nobody was told of them
+		queue.release(h.count)
+		for _, part := range h.parts() {
+			b.forget(part)
+		}
+		return haul{}, nil, err
+	}
 	if !i.mayAnswer(&h) { // nobody was told of them; what is being recovered is refused
 		queue.release(h.count)
 		for _, part := range h.parts() {
@@ -123,7 +133,7 @@ func (i *Issuer) take(ctx context.Context, b *buffer, r Request, begun time.Time
 }
 
 func issuedOf(h *held, confirmBy time.Time) Issued {
-	return Issued{Ticket: h.ticket, SeqNo: h.number.SeqNo, Life: h.number.Life + 1, BatchID: h.number.BatchID, ConfirmBy: confirmBy}
+	return Issued{Ticket: h.ticket, SeqNo: h.number.SeqNo, Life: h.number.NextLife(), BatchID: h.number.BatchID, ConfirmBy: confirmBy}
 }
 
 // await waits for the records. A caller who leaves first has its numbers recorded as abandoned, or if

@@ -73,6 +73,10 @@ func (u *upkeep) round(ctx context.Context) error {
 	now := time.Now()
 	u.dropOthers(u.issuer.ID()) // a call under way may have brought what an earlier lease held
 	u.settleDoubts(ctx)
+	if fault := u.stepBackFault(); fault != nil {
+		u.forgetAll()
+		return fault
+	}
 	u.handBackOld(ctx, now)
 	if now.UnixNano()-u.lastAsked.Load() > int64(idleAfter) {
 		return u.lastFault()
@@ -106,6 +110,10 @@ func (u *upkeep) allocate(ctx context.Context, now time.Time) error {
 	numbers, err := u.issuer.ledger.Allocate(ctx, rules.Name, u.issuer.ID(), batchID, count)
 	if err != nil {
 		u.failed(err, batchID)
+		var behind *sequence.SteppedBackError
+		if errors.As(err, &behind) {
+			u.stop(behind)
+		}
 		if u.lastFault() == nil {
 			u.issuer.log.WarnContext(ctx, "no fresh numbers", "biz_type", rules.Name, "left", left, "error", err)
 		}
@@ -178,7 +186,7 @@ func (u *upkeep) shelve(batchID string, numbers []sequence.Number) {
 
 // failed ends a call that failed; one whose batch the ledger may hold all the same is asked about later.
 func (u *upkeep) failed(err error, batchID string) {
-	if errors.Is(err, sequence.ErrUnavailable) {
+	if errors.Is(err, sequence.ErrUnavailable) && !errors.Is(err, sequence.ErrSteppedBack) {
 		u.doubtful = append(u.doubtful, batchID)
 		return
 	}
@@ -225,6 +233,11 @@ func (u *upkeep) claim(ctx context.Context, now time.Time) {
 	numbers, skipped, err := u.issuer.claim(ctx, rules, u.period.Load().name, batchID, max(1, want-left))
 	if err != nil {
 		u.failed(err, batchID)
+		var behind *sequence.SteppedBackError
+		if errors.As(err, &behind) {
+			u.stop(behind)
+			return
+		}
 		if !u.poolAway.Swap(true) {
 			u.issuer.log.WarnContext(ctx, "no numbers from the pool; issuing fresh ones", "biz_type", rules.Name, "error", err)
 		}

@@ -64,5 +64,8 @@ func (i *Issuer) readSettings(ctx context.Context) error {
 // follow takes new rules on. What is in memory keeps the mode in which it was taken.
 func (b *buffer) follow(rules sequence.BizType) {
 	b.rules.Store(&rules)
+	if rules.SteppedBack > 0 {
+		b.forgetAll()
+	}
 	b.turn()
 }

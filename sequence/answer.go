@@ -20,6 +20,9 @@ func Answer(c Command, d Decision) error {
 	case OutcomeTicketRequired:
 		return fmt.Errorf("%s of %s: %w (now %s)", c.Ticket.SeqNo, c.Ticket.BizType, ErrTicketRequired, d.Number.Ticket())
 	case OutcomePending:
+		if d.SteppedBack {
+			return &SteppedBackError{BizType: c.Ticket.BizType, Behind: 1}
+		}
 		if c.Ticket.Life > 0 {
 			return &UnavailableError{What: fmt.Sprintf("%s is in the hands of an issuer that has not recorded yet what it did with it: repeat", c.Ticket)}
 		}

@@ -87,6 +87,10 @@ type BizType struct {
 	ArchiveAfter time.Duration
 	// Revision counts the changes of these settings, from 1.
 	Revision int64
+	// SteppedBack is no setting but how it stands: by how many numbers, 1 at least, the ledger was found behind what
+	// was seen of it before; 0 where it was not. Until an operator has raised the ledger nothing is issued or
+	// brought back.
+	SteppedBack int64
 }
 
 // NewBizType gives a biz type with default rules.

@@ -51,12 +51,14 @@ const (
 	Untrack
 	// Release says: the Compensation that had taken the number has gone, and others may see to it.
 	Release
+	// Doubt says: the ledger stepped back, and whatever it says of an open number may be over.
+	Doubt
 )
 
 // Kinds lists every kind of command.
 var Kinds = [...]Kind{
 	Record, HandBack, Recover, Claim, Confirm, Abandon, Check, Repool, Replay,
-	Extend, Found, Bury, Requeue, WriteOff, Take, Retime, Shift, TrackIt, Untrack, Release,
+	Extend, Found, Bury, Requeue, WriteOff, Take, Retime, Shift, TrackIt, Untrack, Release, Doubt,
 }
 
 // String is the kind in lower case, e.g. "hand_back". It labels metrics.
@@ -102,8 +104,15 @@ func (k Kind) String() string {
 		return "untrack"
 	case Release:
 		return "release"
+	case Doubt:
+		return "doubt"
 	}
 	return "kind_" + strconv.Itoa(int(k))
+}
+
+// FromHolder reports whether a command of this kind is about a life that somebody says was handed out.
+func (k Kind) FromHolder() bool {
+	return k == Confirm || k == Abandon || k == Extend || k == Check || k == Record
 }
 
 // WaitsForDeadline reports whether a command of this kind acts on a deadline that has passed.

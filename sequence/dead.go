@@ -17,10 +17,12 @@ const (
 	CauseCancelled
 	// CauseNotConfirmed means: nobody confirmed in time, and its biz type leaves that to a person.
 	CauseNotConfirmed
+	// CauseSteppedBack means: it was open, or not known, when the ledger stepped back, and may be in use.
+	CauseSteppedBack
 )
 
 // DeadCauses lists every cause.
-var DeadCauses = [...]DeadCause{CausePoolAway, CauseProbeAway, CauseCancelled, CauseNotConfirmed}
+var DeadCauses = [...]DeadCause{CausePoolAway, CauseProbeAway, CauseCancelled, CauseNotConfirmed, CauseSteppedBack}
 
 // String is the cause in capitals, e.g. "POOL_AWAY".
 func (c DeadCause) String() string {
@@ -33,6 +35,8 @@ func (c DeadCause) String() string {
 		return "CANCELLED"
 	case CauseNotConfirmed:
 		return "NOT_CONFIRMED"
+	case CauseSteppedBack:
+		return "STEPPED_BACK"
 	}
 	return "CAUSE_" + strconv.Itoa(int(c))
 }

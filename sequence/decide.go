@@ -25,6 +25,7 @@ const (
 	ReasonFound        = "found by probe"
 	ReasonCancelled    = "cancelled by operator"
 	ReasonOutage       = "its time ended while nobody could speak, and runs again"
+	ReasonSteppedBack  = "the ledger stepped back, and the number may be in use"
 	ReasonPoolLost     = "the pool lost it each time that it was pushed: see whether Redis evicts keys or is restarted without its data"
 )
 
@@ -48,6 +49,9 @@ type Decision struct {
 	MayHaveRun bool
 	// Cause is why the number died, where Outcome is OutcomeDead.
 	Cause DeadCause
+	// SteppedBack: nothing of the biz type is issued or brought back now. OutcomePending is then what nobody can
+	// tell before an operator has raised the ledger.
+	SteppedBack bool
 }
 
 // Decide says what a command does to a number under its biz type's rules. now is the
@@ -56,6 +60,7 @@ type Decision struct {
 func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 	d := Decision{Number: n}
 	next := &d.Number
+	c.OnHold = c.OnHold || rules.SteppedBack > 0
 	switch c.Kind {
 	case Record:
 		d.Outcome = record(rules, next, c, now)
@@ -97,6 +102,11 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 		d.Outcome = untrack(next, c)
 	case Release:
 		d.Outcome = release(next, c)
+	case Doubt:
+		d.Outcome = doubt(next, c, now)
+	}
+	if d.SteppedBack = rules.SteppedBack > 0; d.SteppedBack && d.Outcome == OutcomeNotFound {
+		d.Outcome = OutcomePending // it may have been handed out all the same
 	}
 	if d.Outcome == OutcomeDead {
 		switch d.Cause = c.Cause; c.Kind {
@@ -119,13 +129,23 @@ func Decide(rules BizType, n Number, c Command, now time.Time) Decision {
 	return d
 }
 
+// Unknown is the decision on a number that has no row.
+func Unknown(rules BizType, c Command) Decision {
+	d := Decision{Outcome: OutcomeNotFound, SteppedBack: rules.SteppedBack > 0}
+	if d.SteppedBack && c.Kind.FromHolder() && c.Kind != Record {
+		d.Outcome = OutcomePending // it may have been handed out all the same
+	}
+	return d
+}
+
 func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	switch {
-	case n.State.Held() && n.Owner == c.Owner && n.BatchID == c.BatchID && n.Life+1 == c.Ticket.Life:
+	case n.State.Held() && n.Owner == c.Owner && n.BatchID == c.BatchID && n.NextLife() == c.Ticket.Life:
 		if n.Life > 0 {
 			n.Replays++
 		}
 		n.Life, n.Owner, n.BizKey, n.Tracked, n.Durable = c.Ticket.Life, "", c.BizKey, rules.tracksIssued() && !c.Untracked, false
+		n.LifeUnsure = false
 		n.IssuedTime, n.AbandonedTime, n.RetryTimes, n.Trace = now, time.Time{}, 0, c.Trace
 		putDown(n)
 		switch {
@@ -179,7 +199,7 @@ func recoverHeld(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	if n.Durable {
 		return giveBack(rules, n, now)
 	}
-	n.Life, n.State, n.Owner, n.BizKey, n.Tracked = n.Life+1, Allocated, "", "", false
+	n.Life, n.State, n.Owner, n.BizKey, n.Tracked, n.LifeUnsure = n.NextLife(), Allocated, "", "", false, false
 	n.IssuedTime, n.AbandonedTime, n.RetryTimes, n.Trace = now, time.Time{}, 0, ""
 	putDown(n)
 	n.Deadline, n.Reason = now.Add(rules.ConfirmTimeout+c.Lease), ReasonRecovered
@@ -187,7 +207,7 @@ func recoverHeld(rules BizType, n *Number, c Command, now time.Time) Outcome {
 }
 
 func claim(rules BizType, n *Number, c Command, now time.Time) Outcome {
-	if n.State != Replayable {
+	if n.State != Replayable || rules.SteppedBack > 0 {
 		return OutcomeSuperseded
 	}
 	if rules.outOfPeriod(*n, now) {
@@ -211,7 +231,7 @@ func confirm(n *Number, c Command, now time.Time) Outcome {
 	case Reserved, Replayed:
 		return OutcomePending // the claim ends this life, or is handed back and leaves it to rescue
 	case Confirmed:
-		if c.BizKey != "" && n.BizKey != "" && c.BizKey != n.BizKey {
+		if c.Ticket.Life > n.Life || c.BizKey != "" && n.BizKey != "" && c.BizKey != n.BizKey {
 			return OutcomeConflict
 		}
 		return OutcomeAlreadyConfirmed
@@ -220,6 +240,9 @@ func confirm(n *Number, c Command, now time.Time) Outcome {
 	case Abandoned, Replayable, Dead, Retired:
 	}
 	hold(n, now, "")
+	if c.Ticket.Life > n.Life { // a life that the ledger forgot: when it began is not known any more
+		n.Life, n.IssuedTime, n.AbandonedTime = c.Ticket.Life, now, time.Time{}
+	}
 	if c.BizKey != "" {
 		n.BizKey = c.BizKey
 	}
@@ -247,7 +270,7 @@ func abandon(rules BizType, n *Number, c Command, now time.Time) Outcome {
 func elsewhere(n Number, c Command, older Outcome) (Outcome, bool) {
 	life := c.Ticket.Life
 	if life == 0 { // named without a life: right while there has been exactly one
-		if n.Life > 1 {
+		if n.Life > 1 || n.LifeUnsure {
 			return OutcomeTicketRequired, true
 		}
 		life = 1
@@ -257,15 +280,17 @@ func elsewhere(n Number, c Command, older Outcome) (Outcome, bool) {
 		return 0, false
 	case life < n.Life:
 		return older, true
-	case life == n.Life+1 && n.State.Held():
+	case life == n.NextLife() && n.State.Held():
 		return OutcomePending, true // its record may be on its way
+	case n.LifeUnsure:
+		return 0, false // it may have been handed out before the ledger stepped back
 	}
 	return OutcomeNotFound, true
 }
 
 func check(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	switch {
-	case c.Ticket.Life == n.Life+1 && n.State.Held():
+	case c.Ticket.Life == n.NextLife() && n.State.Held():
 		return OutcomePending
 	case c.Ticket.Life > n.Life:
 		return OutcomeNotFound
@@ -382,6 +407,9 @@ func bury(n *Number, c Command) Outcome {
 func requeue(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	if n.Life != c.Ticket.Life || n.State != Dead {
 		return OutcomeNotDead
+	}
+	if rules.SteppedBack > 0 {
+		return OutcomeNotDue
 	}
 	abandoned := n.AbandonedTime
 	giveUp(rules, n, now, c.Reason)

@@ -295,6 +295,17 @@ release   | 2 REPLAYABLE  | *   | SUPERSEDED             | =                    
 release   | 2 REPLAYED    | *   | SUPERSEDED             | =                      | =                      | =                      | =
 release   | 2 DEAD        | *   | SUPERSEDED             | =                      | =                      | =                      | =
 release   | 2 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
+doubt     | 0 RESERVED    | *   | DEAD>DEAD              | =                      | =                      | =                      | =
+doubt     | 0 REPLAYABLE  | *   | DEAD>DEAD              | =                      | =                      | =                      | =
+doubt     | 0 REPLAYED    | *   | DEAD>DEAD              | =                      | =                      | =                      | =
+doubt     | 0 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
+doubt     | 2 ALLOCATED   | *   | DEAD>DEAD              | =                      | =                      | =                      | =
+doubt     | 2 CONFIRMED   | *   | SUPERSEDED             | =                      | =                      | =                      | =
+doubt     | 2 ABANDONED   | *   | DEAD>DEAD              | =                      | =                      | =                      | =
+doubt     | 2 REPLAYABLE  | *   | DEAD>DEAD              | =                      | =                      | =                      | =
+doubt     | 2 REPLAYED    | *   | DEAD>DEAD              | =                      | =                      | =                      | =
+doubt     | 2 DEAD        | *   | ALREADY_DEAD>DEAD      | =                      | =                      | =                      | =
+doubt     | 2 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
 `
 
 func TestEveryCommandOnEveryState(t *testing.T) {

@@ -39,7 +39,7 @@ func (k DelayKind) String() string {
 // that met a conflict changes no row, and is not among them.
 func DelayOf(was Number, d Decision) (DelayKind, time.Duration, bool) {
 	is := d.Number
-	confirmed := d.Outcome == OutcomeConfirmed || d.Outcome == OutcomeRescued
+	confirmed := (d.Outcome == OutcomeConfirmed || d.Outcome == OutcomeRescued) && !is.LifeUnsure // whose times are not known
 	switch {
 	case confirmed && is.AbandonedTime.IsZero():
 		return DelayConfirmed, is.ConfirmedTime.Sub(is.IssuedTime), true

@@ -35,6 +35,8 @@ type Number struct {
 	// Trace is the W3C traceparent of the call that handed the present life out; empty where that was not traced.
 	// While the number is free or held it is that of the life before.
 	Trace string
+	// LifeUnsure: it was open when the ledger stepped back, so that lives above Life may have been handed out.
+	LifeUnsure bool
 }
 
 // Ticket names the number's present life. A number of life 0 has none: see NextTicket.
@@ -44,5 +46,13 @@ func (n Number) Ticket() Ticket {
 
 // NextTicket names the life that begins when the number is handed out next.
 func (n Number) NextTicket() Ticket {
-	return Ticket{BizType: n.BizType, SeqNo: n.SeqNo, Life: n.Life + 1}
+	return Ticket{BizType: n.BizType, SeqNo: n.SeqNo, Life: n.NextLife()}
+}
+
+// NextLife is the life that begins when the number is handed out next: one above every life that it may have had.
+func (n Number) NextLife() int32 {
+	if n.LifeUnsure {
+		return n.Life + lostLives + 1
+	}
+	return n.Life + 1
 }

@@ -69,7 +69,7 @@ func TestEveryProcedureHasARule(t *testing.T) {
 // Who may call what, spelled out: a change of a rule shows here.
 func TestRolesMayCallWhatTheTableSays(t *testing.T) {
 	callers := []string{"Next", "Confirm", "Abandon", "Extend", "Settle", "Get", "GetBizType"}
-	auditors := []string{"Get", "GetBizType", "ListBizTypes", "ListDeadLetters", "ListConflicts", "Audit", "AdviseWindow", "CheckPool", "ListNumbers", "GetStatus", "VerifySeals", "ListActivity", "MapNumbers"}
+	auditors := []string{"Get", "GetBizType", "ListBizTypes", "ListDeadLetters", "ListConflicts", "Audit", "AdviseWindow", "CheckPool", "ListNumbers", "GetStatus", "VerifySeals", "ListActivity", "MapNumbers", "CheckLedger"}
 	operators := append([]string{"Confirm", "Abandon", "Extend", "Settle", "RequeueDeadLetters", "WriteOffDeadLetters", "RebuildPool"}, auditors...)
 	for procedure, request := range procedures(t) {
 		method := procedure[strings.LastIndex(procedure, "/")+1:]

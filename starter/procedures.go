@@ -37,6 +37,7 @@ var rules = map[string]rule{
 	lacunav1connect.OperatorServiceListNumbersProcedure:     {right: access.RightRead},
 	lacunav1connect.OperatorServiceGetStatusProcedure:       {right: access.RightRead},
 	lacunav1connect.OperatorServiceVerifySealsProcedure:     {right: access.RightRead},
+	lacunav1connect.OperatorServiceCheckLedgerProcedure:     {right: access.RightRead},
 	lacunav1connect.OperatorServiceListActivityProcedure:    {right: access.RightRead},
 	lacunav1connect.OperatorServiceMapNumbersProcedure:      {right: access.RightRead},
 
@@ -48,6 +49,7 @@ var rules = map[string]rule{
 	lacunav1connect.OperatorServiceCreateTokenProcedure: {right: access.RightAdminister},
 	lacunav1connect.OperatorServiceListTokensProcedure:  {right: access.RightAdminister},
 	lacunav1connect.OperatorServiceRevokeTokenProcedure: {right: access.RightAdminister},
+	lacunav1connect.OperatorServiceRaiseLedgerProcedure: {right: access.RightAdminister},
 }
 
 func bizTypeOf(request any, may func(string) error) error {

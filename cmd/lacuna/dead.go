@@ -21,7 +21,7 @@ type deadCommands struct {
 // deadFilter says which dead letters are meant.
 type deadFilter struct {
 	BizType     string    `placeholder:"ORDER" help:"Those of this biz type."`
-	Cause       causeFlag `placeholder:"CAUSE" help:"Those of this cause: POOL_AWAY, PROBE_AWAY, CANCELLED, NOT_CONFIRMED."`
+	Cause       causeFlag `placeholder:"CAUSE" help:"Those of this cause: POOL_AWAY, PROBE_AWAY, CANCELLED, NOT_CONFIRMED, STEPPED_BACK."`
 	FailedAgain bool      `help:"Those that were requeued before, in this life, and failed again."`
 }
 

@@ -55,6 +55,7 @@ type commands struct {
 	Verify     verifyCommand     `cmd:"" help:"Recompute the seals of numbers that are final. Exit code 2 where one does not agree."`
 	Window     windowCommand     `cmd:"" help:"Weigh safety windows by the confirms that came late."`
 	Pool       poolCommands      `cmd:"" help:"Compare the pool in Redis with the ledger, and bring it back."`
+	Ledger     ledgerCommands    `cmd:"" help:"Find out whether the ledger stepped back, and raise it."`
 	Types      typesCommands     `cmd:"" help:"List, read and change biz types."`
 	Next       nextCommand       `cmd:"" help:"Take numbers, as a service would."`
 	Confirm    confirmCommand    `cmd:"" help:"Say that numbers are in use. Exit code 2 where one was refused."`

@@ -19,10 +19,12 @@ const (
 	// AlertAbandonBudget tells of a token whose holder abandons more numbers than it is meant to. Its subject is
 	// the token's name.
 	AlertAbandonBudget AlertKind = "ABANDON_BUDGET"
+	// AlertSteppedBack tells of a biz type of which nothing is issued, since the ledger is behind what was seen of it.
+	AlertSteppedBack AlertKind = "STEPPED_BACK"
 )
 
 // AlertKinds lists every kind.
-var AlertKinds = [...]AlertKind{AlertDeadLetter, AlertConflict, AlertAbandonBudget}
+var AlertKinds = [...]AlertKind{AlertDeadLetter, AlertConflict, AlertAbandonBudget, AlertSteppedBack}
 
 // Untold is what nobody was told of yet, of one kind and one biz type.
 type Untold struct {
@@ -59,6 +61,8 @@ var alertTables = map[AlertKind]struct{ table, index, subject, count, time, samp
 		asked_biz_key, '', CONCAT('held by ', biz_type, '~', seq_no, '~', current_life, IF(current_biz_key = '', '', CONCAT(' for ', current_biz_key))), detected_time`},
 	AlertAbandonBudget: {"t_seq_token_excess", "idx_excess_alerted", "token", "CAST(SUM(abandoned) AS SIGNED)", "excess_time",
 		`'', 0, '', '', '', CONCAT('its budget is ', budget, ' a minute'), excess_time`},
+	AlertSteppedBack: {"t_seq_step_back", "idx_step_back_alerted", "biz_type", "MAX(behind)", "found_time",
+		`'', 0, '', '', '', reason, found_time`},
 }
 
 // Untold reads what nobody was told of yet, with at most so many samples each, where the last alert of

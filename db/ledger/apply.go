@@ -34,6 +34,9 @@ var errGuardMissed = errors.New("a row changed under its lock")
 func (l *Ledger) Apply(ctx context.Context, commands []sequence.Command) ([]sequence.Decision, error) {
 	decisions := make([]sequence.Decision, 0, len(commands))
 	for batch := range slices.Chunk(commands, MaxBatch) {
+		if claims(batch) {
+			l.recall(ctx, batch[0].Ticket.BizType)
+		}
 		decided, err := l.applyBatch(ctx, batch)
 		if err != nil {
 			return nil, classify(fmt.Sprintf("apply %d commands", len(commands)), err)
@@ -47,8 +50,9 @@ func (l *Ledger) Apply(ctx context.Context, commands []sequence.Command) ([]sequ
 // finds out what became of it where the answer to its COMMIT was lost.
 func (l *Ledger) applyBatch(ctx context.Context, commands []sequence.Command) ([]sequence.Decision, error) {
 	var lost *application
+	var behind *behindError
 	for try := 1; ; try++ {
-		a := &application{ctx: ctx, commands: commands, before: lost}
+		a := &application{ctx: ctx, ledger: l, commands: commands, before: lost}
 		err := l.inTx(ctx, a.run)
 		switch {
 		case err == nil:
@@ -60,6 +64,11 @@ func (l *Ledger) applyBatch(ctx context.Context, commands []sequence.Command) ([
 			l.log.WarnContext(ctx, "the answer to COMMIT was lost; reading what became of it", "commands", len(commands), "error", err)
 			lost = a
 		case errors.Is(err, errGuardMissed) && try <= 3:
+		case errors.As(err, &behind):
+			// Deciding again, by the rules of a biz type that is stopped, tells what nobody can tell now.
+			if err := l.settleBehind(ctx, err); a.claimant() != "" || try > 3 {
+				return nil, err
+			}
 		case number(err) == errLockWaitTimeout && len(commands) > 1:
 			first, err := l.applyBatch(ctx, commands[:len(commands)/2])
 			if err != nil {
@@ -76,6 +85,7 @@ func (l *Ledger) applyBatch(ctx context.Context, commands []sequence.Command) ([
 // application is one try at one batch.
 type application struct {
 	ctx       context.Context //nolint:containedctx // it lives for one transaction
+	ledger    *Ledger
 	commands  []sequence.Command
 	before    *application // an earlier try whose COMMIT is unknown
 	decisions []sequence.Decision
@@ -109,6 +119,9 @@ func (a *application) run(tx *sql.Tx) error {
 		if err := lockIssuer(a.ctx, tx, owner); err != nil {
 			return err
 		}
+		if err := a.ledger.checkTide(a.ctx, tx, a.commands[0].Ticket.BizType); err != nil {
+			return err
+		}
 	}
 	locked, err := a.lock(tx)
 	if err != nil {
@@ -137,7 +150,7 @@ func (a *application) run(tx *sql.Tx) error {
 	for i, c := range a.commands {
 		n, ok := current[keyOf(c.Ticket)]
 		if !ok {
-			a.decisions[i].Outcome = sequence.OutcomeNotFound
+			a.decisions[i] = sequence.Unknown(rules[c.Ticket.BizType], c)
 			continue
 		}
 		c.OnHold = onHold
@@ -145,6 +158,9 @@ func (a *application) run(tx *sql.Tx) error {
 		d := sequence.Decide(rules[n.BizType], was, c, now)
 		a.decisions[i], *n = d, d.Number
 		a.note(was, c, d)
+	}
+	if err := a.checkUnknown(tx); err != nil {
+		return err
 	}
 	for _, was := range locked {
 		if is := *current[key{was.BizType, was.SeqNo}]; is != was {
@@ -158,6 +174,16 @@ func (a *application) run(tx *sql.Tx) error {
 		return err
 	}
 	return amend(a.ctx, tx, a.rows)
+}
+
+// checkUnknown asks whether the ledger has stepped back where it does not know what somebody was given.
+func (a *application) checkUnknown(tx *sql.Tx) error {
+	for i, d := range a.decisions {
+		if d.Outcome == sequence.OutcomeNotFound && a.commands[i].Kind.FromHolder() {
+			return a.ledger.checkTide(a.ctx, tx, a.commands[i].Ticket.BizType)
+		}
+	}
+	return nil
 }
 
 // lock reads and locks the rows of the commands. What has no row in the log may have been archived: its row
@@ -199,6 +225,9 @@ func (a *application) note(was sequence.Number, c sequence.Command, d sequence.D
 	case d.Outcome == sequence.OutcomeDead:
 		if c.Kind == sequence.Bury {
 			was.RetryTimes = c.Retries
+		}
+		if c.Kind == sequence.Doubt { // the letter is of the life that it begins
+			was.Life, was.IssuedTime = d.Number.Life, d.Number.IssuedTime
 		}
 		a.deaths = append(a.deaths, death{number: was, cause: d.Cause, reason: d.Number.Reason})
 	}
@@ -283,13 +312,15 @@ func (a *application) onHold(tx *sql.Tx) (held bool, err error) {
 // claimant is the issuer that claims, empty in a batch without claims. All claims of a batch are of
 // one issuer.
 func (a *application) claimant() string {
-	for _, c := range a.commands {
-		if c.Kind == sequence.Claim {
-			return c.Owner
-		}
+	if i := slices.IndexFunc(a.commands, isClaim); i >= 0 {
+		return a.commands[i].Owner
 	}
 	return ""
 }
+
+func isClaim(c sequence.Command) bool { return c.Kind == sequence.Claim }
+
+func claims(commands []sequence.Command) bool { return slices.ContainsFunc(commands, isClaim) }
 
 // lockClause lets a batch of claims pass over rows that somebody else is working on: such a
 // number is being rescued or claimed, and is no loss.
@@ -337,7 +368,7 @@ func rulesAndNow(ctx context.Context, tx *sql.Tx, names []string) (map[string]se
 		args[i] = name
 	}
 	var now time.Time
-	rows, err := tx.QueryContext(ctx, "SELECT UTC_TIMESTAMP(6), "+bizTypeColumns+" FROM t_seq_biz_type WHERE name IN ("+placeholders(len(names))+")", args...)
+	rows, err := tx.QueryContext(ctx, "SELECT UTC_TIMESTAMP(6), "+bizTypeColumns+bizTypeState+" FROM t_seq_biz_type WHERE name IN ("+placeholders(len(names))+")", args...)
 	types, err := collect(rows, err, func(row row) (sequence.BizType, error) { return scanBizType(row, &now) })
 	if err != nil {
 		return nil, now, fmt.Errorf("read the rules of %s: %w", strings.Join(names, ", "), err)

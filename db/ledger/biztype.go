@@ -17,10 +17,13 @@ const bizTypeColumns = `name, format, time_zone, source, start, step_min, step_m
 	on_timeout, safety_window_ms, max_replays, reuse, pool_order, durable_issue, probe, retry_delays_ms, direct_signals, track, track_after_ms,
 	archive_after_ms, revision`
 
+// bizTypeState is read with the rules and is none: only finding a step back and raising it write it.
+const bizTypeState = `, stepped_back`
+
 const (
 	insertBizType = `INSERT INTO t_seq_biz_type (` + bizTypeColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`
-	queryBizTypes = `SELECT UTC_TIMESTAMP(6), ` + bizTypeColumns + ` FROM t_seq_biz_type ORDER BY name`
-	queryBizType  = `SELECT UTC_TIMESTAMP(6), ` + bizTypeColumns + ` FROM t_seq_biz_type WHERE name = ?`
+	queryBizTypes = `SELECT UTC_TIMESTAMP(6), ` + bizTypeColumns + bizTypeState + ` FROM t_seq_biz_type ORDER BY name`
+	queryBizType  = `SELECT UTC_TIMESTAMP(6), ` + bizTypeColumns + bizTypeState + ` FROM t_seq_biz_type WHERE name = ?`
 )
 
 // ErrExists is a biz type whose name is taken.
@@ -149,13 +152,13 @@ func scanBizTypes(rows *sql.Rows, err error) ([]sequence.BizType, error) {
 	return collect(rows, err, func(row row) (sequence.BizType, error) { return scanBizType(row, &now) })
 }
 
-// scanBizType reads a row of UTC_TIMESTAMP(6) and bizTypeColumns.
+// scanBizType reads a row of UTC_TIMESTAMP(6), bizTypeColumns and bizTypeState.
 func scanBizType(row row, now *time.Time) (sequence.BizType, error) {
 	var b sequence.BizType
 	var format, zone, source, onTimeout, reuse, order, probe, delays, track string
 	var confirmTimeout, extendLimit, safetyWindow, trackAfter, archiveAfter int64
 	err := row.Scan(now, &b.Name, &format, &zone, &source, &b.Start, &b.StepMin, &b.StepMax, &confirmTimeout, &extendLimit,
-		&onTimeout, &safetyWindow, &b.MaxReplays, &reuse, &order, &b.DurableIssue, &probe, &delays, &b.DirectSignals, &track, &trackAfter, &archiveAfter, &b.Revision)
+		&onTimeout, &safetyWindow, &b.MaxReplays, &reuse, &order, &b.DurableIssue, &probe, &delays, &b.DirectSignals, &track, &trackAfter, &archiveAfter, &b.Revision, &b.SteppedBack)
 	if err != nil {
 		return b, err
 	}

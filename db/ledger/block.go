@@ -27,7 +27,10 @@ var errBehind = errors.New("the block is behind the cursor")
 // What the source passed over becomes free numbers that were never handed out. Close to the end of
 // the format it gives fewer numbers, and at the end sequence.ErrFull. batchID is new with every
 // call; by it Allocate finds out what it did where the answer to its COMMIT was lost.
+//
+// A ledger that is behind what was seen of it gives a sequence.SteppedBackError, and no number.
 func (l *Ledger) Allocate(ctx context.Context, bizType, owner, batchID string, count int) ([]sequence.Number, error) {
+	l.recall(ctx, bizType)
 	block, err := l.allocate(ctx, bizType, owner, batchID, count)
 	if errors.Is(err, errCommitUnknown) {
 		held, readErr := l.Held(ctx, batchID)
@@ -38,9 +41,11 @@ func (l *Ledger) Allocate(ctx context.Context, bizType, owner, batchID string, c
 			block, err = held, nil
 		}
 	}
-	if err != nil {
+	if err = l.settleBehind(ctx, err); err != nil {
 		return nil, classify(fmt.Sprintf("allocate %d numbers of %s", count, bizType), err)
 	}
+	last := block[len(block)-1]
+	l.seen.allocated(sequence.Mark{BizType: bizType, Period: last.Period, Value: last.Value})
 	return block, nil
 }
 
@@ -57,7 +62,7 @@ const maxBehind = 3
 
 func (l *Ledger) allocate(ctx context.Context, bizType, owner, batchID string, count int) ([]sequence.Number, error) {
 	for try := 0; ; try++ {
-		a := allocation{owner: owner, batchID: batchID, count: count}
+		a := allocation{ledger: l, owner: owner, batchID: batchID, count: count}
 		var err error
 		if try < maxBehind {
 			if a.ahead, err = l.ahead(ctx, bizType, count); err != nil {
@@ -84,6 +89,7 @@ func (l *Ledger) allocate(ctx context.Context, bizType, owner, batchID string, c
 
 // allocation is one try at one block.
 type allocation struct {
+	ledger         *Ledger
 	owner, batchID string
 	count          int
 	ahead          source
@@ -102,6 +108,9 @@ func (a *allocation) run(ctx context.Context, tx *sql.Tx, bizType string) ([]seq
 	if err := lockIssuer(ctx, tx, a.owner); err != nil {
 		return nil, err
 	}
+	if err := a.mayAllocate(ctx, tx); err != nil {
+		return nil, err
+	}
 	lo, hi, err := a.values(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -114,6 +123,17 @@ func (a *allocation) run(ctx context.Context, tx *sql.Tx, bizType string) ([]seq
 		return nil, err
 	}
 	return block, a.cursor.move(ctx, tx, hi)
+}
+
+// mayAllocate refuses a ledger that has stepped back.
+func (a *allocation) mayAllocate(ctx context.Context, tx *sql.Tx) error {
+	if a.rules.SteppedBack > 0 {
+		return &sequence.SteppedBackError{BizType: a.rules.Name, Behind: a.rules.SteppedBack}
+	}
+	if err := a.ledger.checkCursor(a.cursor); err != nil {
+		return err
+	}
+	return a.ledger.checkTide(ctx, tx, a.rules.Name)
 }
 
 // values are the block's. A source that has gone on beyond the end of the format gives none: what is

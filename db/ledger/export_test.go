@@ -35,3 +35,6 @@ func NewSpan(lo, hi int64) span             { return span{lo, hi} }
 
 // NumberColumns are those that the log and the archive share.
 const NumberColumns = numberColumns
+
+// Forget makes what was seen of the cursors and of the tide unseen, for tests that write history.
+func (l *Ledger) Forget() { l.seen = newSeen() }

@@ -22,6 +22,8 @@ type Ledger struct {
 	log      *slog.Logger
 	counter  Counter
 	observe  Observer
+	memory   Memory
+	seen     *seen
 	delays   delayCounts
 	activity activityCounts
 }
@@ -37,6 +39,7 @@ type options struct {
 	log     *slog.Logger
 	counter Counter
 	observe Observer
+	memory  Memory
 }
 
 // WithOpenDB makes the connection pool by open instead of sql.OpenDB, e.g. to trace statements.
@@ -77,7 +80,9 @@ func Open(dsn string, opts ...Option) (*Ledger, error) {
 	db.SetMaxIdleConns(maxOpenConns)
 	db.SetConnMaxLifetime(10 * time.Minute)
 	db.SetConnMaxIdleTime(maxIdleInUse)
-	return &Ledger{db: db, log: o.log.With("component", "ledger"), counter: o.counter, observe: o.observe}, nil
+	return &Ledger{
+		db: db, log: o.log.With("component", "ledger"), counter: o.counter, observe: o.observe, memory: o.memory, seen: newSeen(),
+	}, nil
 }
 
 // DB is the connection pool below, for migrations and for reads of other packages' own.

@@ -20,14 +20,14 @@ const (
 )
 
 const numberColumns = `id, biz_type, period, seq_no, value, life, replays, batch_id, status, tracked, durable, biz_key,
-	issued_time, confirmed_time, abandoned_time, deadline, taken_until, taken_by, retry_times, version, owner, reason, trace`
+	issued_time, confirmed_time, abandoned_time, deadline, taken_until, taken_by, retry_times, version, owner, reason, trace, life_unsure`
 
 func scanNumber(row row) (sequence.Number, error) {
 	var n sequence.Number
 	var issued, confirmed, abandoned, deadline, taken sql.NullTime
 	var trace sql.NullString
 	err := row.Scan(&n.ID, &n.BizType, &n.Period, &n.SeqNo, &n.Value, &n.Life, &n.Replays, &n.BatchID, &n.State, &n.Tracked, &n.Durable, &n.BizKey,
-		&issued, &confirmed, &abandoned, &deadline, &taken, &n.TakenBy, &n.RetryTimes, &n.Version, &n.Owner, &n.Reason, &trace)
+		&issued, &confirmed, &abandoned, &deadline, &taken, &n.TakenBy, &n.RetryTimes, &n.Version, &n.Owner, &n.Reason, &trace, &n.LifeUnsure)
 	n.IssuedTime, n.ConfirmedTime, n.AbandonedTime, n.Deadline = issued.Time, confirmed.Time, abandoned.Time, deadline.Time
 	n.TakenUntil, n.Trace = taken.Time, trace.String
 	return n, err
@@ -77,6 +77,7 @@ var changing = []struct {
 	{"owner", "VARCHAR(64)", func(n sequence.Number) any { return n.Owner }},
 	{"reason", "VARCHAR(255)", func(n sequence.Number) any { return n.Reason }},
 	{"trace", "VARCHAR(55)", func(n sequence.Number) any { return textOrNull(n.Trace) }},
+	{"life_unsure", "BIGINT", func(n sequence.Number) any { return oneIf(n.LifeUnsure) }},
 }
 
 func oneIf(b bool) int64 {

@@ -25,6 +25,7 @@ func (b bundle) yesterday(t *testing.T) {
 		b.exec(t, "UPDATE "+table+" SET period = DATE_FORMAT(UTC_DATE() - INTERVAL 1 DAY, '%Y%m%d') WHERE biz_type = 'INV'")
 	}
 	b.exec(t, "UPDATE t_seq_issue_log SET seq_no = CONCAT(period, '-', LPAD(value, 2, '0')) WHERE biz_type = 'INV'")
+	b.Forget()
 }
 
 func TestEachPeriodHasItsOwnValues(t *testing.T) {

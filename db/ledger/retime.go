@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	queryRetimeDue = `SELECT UTC_TIMESTAMP(6), ` + bizTypeColumns + ` FROM t_seq_biz_type WHERE retime_due ORDER BY name`
+	queryRetimeDue = `SELECT UTC_TIMESTAMP(6), ` + bizTypeColumns + bizTypeState + ` FROM t_seq_biz_type WHERE retime_due ORDER BY name`
 	queryWaiting   = `SELECT ` + numberColumns + ` FROM t_seq_issue_log FORCE INDEX (idx_status_deadline)
 		WHERE status = ? AND biz_type = ? AND (deadline > ? OR deadline = ? AND id > ?) ORDER BY deadline, id LIMIT ?`
 	updateRetimed = `UPDATE t_seq_biz_type SET retime_due = FALSE WHERE name = ? AND revision = ?`

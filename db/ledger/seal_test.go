@@ -31,6 +31,7 @@ func (b bundle) past(t *testing.T, days, confirmed, retired int, open bool) []se
 	require.NoError(t, err)
 	today, period := now.Format("20060102"), now.AddDate(0, 0, -days).Format("20060102")
 	b.exec(t, `UPDATE t_seq_cursor SET period = ? WHERE biz_type = 'INV' AND period = ?`, period, today)
+	b.Forget()
 	b.exec(t, `UPDATE t_seq_issue_log SET period = ?, seq_no = CONCAT(?, '-', LPAD(value, 2, '0')) WHERE biz_type = 'INV' AND period = ?`, period, period, today)
 	b.exec(t, `DELETE FROM t_seq_event`) // of other seq nos
 	for i := range numbers {

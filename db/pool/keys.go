@@ -18,3 +18,12 @@ func counterKey(bizType string) string { return "lacuna:{" + bizType + "}:counte
 
 // markKey says how far the pools are known to be complete.
 const markKey = "lacuna:mark"
+
+// marksKey is the hash of the highest cursor that was seen of each period of a biz type.
+func marksKey(bizType string) string { return "lacuna:{" + bizType + "}:marks" }
+
+// tideKey is the hash whose field tideField is the highest tide that was seen of the ledger.
+const (
+	tideKey   = "lacuna:tide"
+	tideField = "height"
+)

@@ -1,4 +1,4 @@
-// Package alert tells people of what needs them: dead letters, conflicts, and callers that abandon too much. What they were not
+// Package alert tells people of what needs them: dead letters, conflicts, callers that abandon too much, and a ledger that stepped back. What they were not
 // told of yet stands in the ledger, so that no alert is lost with a process, and one process tells of it.
 //
 // In a storm there is one alert per kind, biz type and minute, with a count and samples. An alert that
@@ -46,11 +46,11 @@ type Channel interface {
 
 // Alert is what people are told: that there is something, and examples.
 type Alert struct {
-	Kind    ledger.AlertKind `json:"kind"` // DEAD_LETTER, CONFLICT or ABANDON_BUDGET
+	Kind    ledger.AlertKind `json:"kind"` // DEAD_LETTER, CONFLICT, ABANDON_BUDGET or STEPPED_BACK
 	BizType string           `json:"biz_type"`
 	Token   string           `json:"token,omitempty"` // the name, of ABANDON_BUDGET, which is of no biz type
 	Count   int64            `json:"count"`
-	Reason  string           `json:"reason,omitempty"` // of ABANDON_BUDGET
+	Reason  string           `json:"reason,omitempty"` // of ABANDON_BUDGET and STEPPED_BACK
 	Numbers []Number         `json:"numbers"`          // the oldest, 5 at most
 }
 
@@ -132,6 +132,12 @@ func (s *Sender) alertOf(u ledger.Untold) Alert {
 		return a
 	}
 	a := Alert{Kind: u.Kind, BizType: u.BizType, Count: u.Count}
+	if u.Kind == ledger.AlertSteppedBack {
+		if len(u.Samples) > 0 {
+			a.Reason = u.Samples[0].Reason
+		}
+		return a
+	}
 	for _, n := range u.Samples {
 		a.Numbers = append(a.Numbers, Number{
 			BizType: n.Ticket.BizType, SeqNo: n.Ticket.SeqNo, BatchID: n.BatchID, Ticket: n.Ticket.String(), BizKey: n.BizKey,
@@ -145,6 +151,9 @@ func (s *Sender) alertOf(u ledger.Untold) Alert {
 func (a Alert) Text() string {
 	if a.Kind == ledger.AlertAbandonBudget {
 		return fmt.Sprintf("Lacuna: the holder of token %s abandons more numbers than it is meant to: %d; %s", a.Token, a.Count, a.Reason)
+	}
+	if a.Kind == ledger.AlertSteppedBack {
+		return fmt.Sprintf("Lacuna: the ledger has stepped back: nothing of %s is issued or brought back; %d numbers behind at least; %s: run lacuna ledger check", a.BizType, a.Count, a.Reason)
 	}
 	text := fmt.Sprintf("Lacuna: dead letters of %s that need a person: %d", a.BizType, a.Count)
 	if a.Kind == ledger.AlertConflict {

@@ -45,7 +45,7 @@ type Process struct {
 	Temporal  client.Client // it connects when it is first used: see AwaitTemporal
 	Namespace string        // Temporal's
 
-	stopDelays func() // ends the writing of delays, with a last one
+	stopKeeping func() // ends the watch, and the writing of delays with a last one
 }
 
 // Open starts the telemetry and opens the servers. It waits until the ledger answers, and refuses a
@@ -72,7 +72,7 @@ func (p *Process) open(ctx context.Context, servers config.Servers) (err error) 
 	if p.Ledger, err = p.openLedger(ctx, servers.DSN); err != nil {
 		return err
 	}
-	p.keepDelays(ctx)
+	p.keepLedger(ctx)
 	if err := p.Pool.Ping(ctx); err != nil {
 		p.Log.WarnContext(ctx, "the pool is away; free numbers are not issued again until it is back", "error", err)
 	}
@@ -87,11 +87,11 @@ func (p *Process) Close(ctx context.Context) error {
 	if p.Temporal != nil {
 		p.Temporal.Close()
 	}
+	if p.stopKeeping != nil {
+		p.stopKeeping()
+	}
 	if p.Pool != nil {
 		errs = append(errs, p.Pool.Close())
-	}
-	if p.stopDelays != nil {
-		p.stopDelays()
 	}
 	if p.Ledger != nil {
 		errs = append(errs, p.Ledger.Close())
@@ -107,7 +107,7 @@ func (p *Process) openLedger(ctx context.Context, dsn string) (*ledger.Ledger, e
 	if err != nil {
 		return nil, err
 	}
-	l, err := ledger.Open(dsn, ledger.WithOpenDB(p.OpenDB), ledger.WithLogger(p.Log), ledger.WithCounter(p.Pool), ledger.WithObserver(steps))
+	l, err := ledger.Open(dsn, ledger.WithOpenDB(p.OpenDB), ledger.WithLogger(p.Log), ledger.WithCounter(p.Pool), ledger.WithMemory(p.Pool), ledger.WithObserver(steps))
 	if err != nil {
 		return nil, fmt.Errorf("LACUNA_MYSQL_DSN: %w", err)
 	}
@@ -121,14 +121,15 @@ func (p *Process) openLedger(ctx context.Context, dsn string) (*ledger.Ledger, e
 	return l, nil
 }
 
-// keepDelays writes what the process counts for window advice and for the console, until it closes: also what its stop
-// settles.
-func (p *Process) keepDelays(ctx context.Context) {
+// keepLedger writes what the process counts for window advice and for the console, and watches that the ledger does not
+// step back, until it closes: also what its stop settles.
+func (p *Process) keepLedger(ctx context.Context) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var keeping sync.WaitGroup
 	keeping.Go(func() { p.Ledger.KeepDelays(ctx) })
 	keeping.Go(func() { p.Ledger.KeepActivity(ctx) })
-	p.stopDelays = func() {
+	keeping.Go(func() { p.Ledger.Watch(ctx) })
+	p.stopKeeping = func() {
 		stop()
 		keeping.Wait()
 	}

@@ -21,6 +21,7 @@ const (
 	MetricRefused      = "lacuna_refused"
 	MetricReachable    = "lacuna_reachable"
 	MetricLeasesLost   = "lacuna_leases_lost"
+	MetricLedgerBehind = "lacuna_ledger_behind"
 	MetricSteps        = "lacuna_steps"
 	MetricLeaseLeft    = "lacuna_lease_left_seconds"
 	MetricPollers      = "lacuna_pollers"

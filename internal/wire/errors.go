@@ -40,6 +40,7 @@ func Error(err error) *connect.Error {
 		busy        *sequence.BusyError
 		spent       *sequence.KeySpentError
 		unavailable *sequence.UnavailableError
+		behind      *sequence.SteppedBackError
 	)
 	switch {
 	case errors.As(err, &invalid):
@@ -65,6 +66,8 @@ func Error(err error) *connect.Error {
 			"ticket", spent.Ticket.String(), "currentTicket", spent.Current.String(), "state", spent.State.String()))
 	case errors.As(err, &busy):
 		return after(busy.RetryAfter, withDetail(connect.CodeResourceExhausted, err, &errdetails.RetryInfo{RetryDelay: durationpb.New(busy.RetryAfter)}))
+	case errors.As(err, &behind):
+		return after(unavailablePause, withDetail(connect.CodeUnavailable, behind, info(api.ReasonLedgerSteppedBack, "bizType", behind.BizType)))
 	case errors.As(err, &unavailable):
 		return after(unavailablePause, connect.NewError(connect.CodeUnavailable, &InsideError{Told: unavailable.What, Level: slog.LevelWarn, Cause: err}))
 	case errors.Is(err, context.Canceled):

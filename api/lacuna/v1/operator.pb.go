@@ -310,6 +310,8 @@ const (
 	DeadCause_DEAD_CAUSE_CANCELLED DeadCause = 3
 	// Nobody confirmed in time, and the biz type leaves that to a person.
 	DeadCause_DEAD_CAUSE_NOT_CONFIRMED DeadCause = 4
+	// It was open, or not known, when the ledger stepped back, and may be in use.
+	DeadCause_DEAD_CAUSE_STEPPED_BACK DeadCause = 5
 )
 
 // Enum value maps for DeadCause.
@@ -320,6 +322,7 @@ var (
 		2: "DEAD_CAUSE_PROBE_AWAY",
 		3: "DEAD_CAUSE_CANCELLED",
 		4: "DEAD_CAUSE_NOT_CONFIRMED",
+		5: "DEAD_CAUSE_STEPPED_BACK",
 	}
 	DeadCause_value = map[string]int32{
 		"DEAD_CAUSE_UNSPECIFIED":   0,
@@ -327,6 +330,7 @@ var (
 		"DEAD_CAUSE_PROBE_AWAY":    2,
 		"DEAD_CAUSE_CANCELLED":     3,
 		"DEAD_CAUSE_NOT_CONFIRMED": 4,
+		"DEAD_CAUSE_STEPPED_BACK":  5,
 	}
 )
 
@@ -5741,6 +5745,428 @@ func (x *DelayBucket) GetCount() int64 {
 	return 0
 }
 
+type CheckLedgerRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All.
+	BizType       string `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckLedgerRequest) Reset() {
+	*x = CheckLedgerRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckLedgerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckLedgerRequest) ProtoMessage() {}
+
+func (x *CheckLedgerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckLedgerRequest.ProtoReflect.Descriptor instead.
+func (*CheckLedgerRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{64}
+}
+
+func (x *CheckLedgerRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+type CheckLedgerResponse struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Standings []*LedgerStanding      `protobuf:"bytes,1,rep,name=standings,proto3" json:"standings,omitempty"`
+	// What could not be asked, in words.
+	Away          []string `protobuf:"bytes,2,rep,name=away,proto3" json:"away,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckLedgerResponse) Reset() {
+	*x = CheckLedgerResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[65]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckLedgerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckLedgerResponse) ProtoMessage() {}
+
+func (x *CheckLedgerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[65]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckLedgerResponse.ProtoReflect.Descriptor instead.
+func (*CheckLedgerResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{65}
+}
+
+func (x *CheckLedgerResponse) GetStandings() []*LedgerStanding {
+	if x != nil {
+		return x.Standings
+	}
+	return nil
+}
+
+func (x *CheckLedgerResponse) GetAway() []string {
+	if x != nil {
+		return x.Away
+	}
+	return nil
+}
+
+// LedgerStanding is how a biz type stands against what is known of it.
+type LedgerStanding struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// By how many numbers the ledger was found to have stepped back, 1 at least: nothing is issued. 0 where it was not.
+	SteppedBack int64 `protobuf:"varint,2,opt,name=stepped_back,json=steppedBack,proto3" json:"stepped_back,omitempty"`
+	// In the order of the periods: the last one, and those whose cursor is behind.
+	Periods       []*PeriodStanding `protobuf:"bytes,3,rep,name=periods,proto3" json:"periods,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LedgerStanding) Reset() {
+	*x = LedgerStanding{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[66]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LedgerStanding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LedgerStanding) ProtoMessage() {}
+
+func (x *LedgerStanding) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[66]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LedgerStanding.ProtoReflect.Descriptor instead.
+func (*LedgerStanding) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{66}
+}
+
+func (x *LedgerStanding) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *LedgerStanding) GetSteppedBack() int64 {
+	if x != nil {
+		return x.SteppedBack
+	}
+	return 0
+}
+
+func (x *LedgerStanding) GetPeriods() []*PeriodStanding {
+	if x != nil {
+		return x.Periods
+	}
+	return nil
+}
+
+type PeriodStanding struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Period string                 `protobuf:"bytes,1,opt,name=period,proto3" json:"period,omitempty"`
+	Cursor int64                  `protobuf:"varint,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	// The highest value that is known, and who knows it: LEDGER, PROCESSES or TEMPORAL.
+	Known   int64  `protobuf:"varint,3,opt,name=known,proto3" json:"known,omitempty"`
+	KnownBy string `protobuf:"bytes,4,opt,name=known_by,json=knownBy,proto3" json:"known_by,omitempty"`
+	// Up to where a raise would take the cursor.
+	RaiseTo       int64 `protobuf:"varint,5,opt,name=raise_to,json=raiseTo,proto3" json:"raise_to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PeriodStanding) Reset() {
+	*x = PeriodStanding{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PeriodStanding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PeriodStanding) ProtoMessage() {}
+
+func (x *PeriodStanding) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PeriodStanding.ProtoReflect.Descriptor instead.
+func (*PeriodStanding) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *PeriodStanding) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *PeriodStanding) GetCursor() int64 {
+	if x != nil {
+		return x.Cursor
+	}
+	return 0
+}
+
+func (x *PeriodStanding) GetKnown() int64 {
+	if x != nil {
+		return x.Known
+	}
+	return 0
+}
+
+func (x *PeriodStanding) GetKnownBy() string {
+	if x != nil {
+		return x.KnownBy
+	}
+	return ""
+}
+
+func (x *PeriodStanding) GetRaiseTo() int64 {
+	if x != nil {
+		return x.RaiseTo
+	}
+	return 0
+}
+
+type RaiseLedgerRequest struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	BizType string                 `protobuf:"bytes,1,opt,name=biz_type,json=bizType,proto3" json:"biz_type,omitempty"`
+	// How many values beyond the highest known one may have been allocated too, 0 to 1,000,000. Twice stepMax.
+	Margin *int64 `protobuf:"varint,2,opt,name=margin,proto3,oneof" json:"margin,omitempty"`
+	// A value of the last period that is known to have been allocated, e.g. by the business.
+	AtLeast int64 `protobuf:"varint,3,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	// Why, for the record. Required but for a dry run.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	Actor  string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
+	DryRun bool   `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// How many numbers one call sees to, 1 to 50,000. 50,000.
+	Limit         int32 `protobuf:"varint,7,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RaiseLedgerRequest) Reset() {
+	*x = RaiseLedgerRequest{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RaiseLedgerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RaiseLedgerRequest) ProtoMessage() {}
+
+func (x *RaiseLedgerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RaiseLedgerRequest.ProtoReflect.Descriptor instead.
+func (*RaiseLedgerRequest) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *RaiseLedgerRequest) GetBizType() string {
+	if x != nil {
+		return x.BizType
+	}
+	return ""
+}
+
+func (x *RaiseLedgerRequest) GetMargin() int64 {
+	if x != nil && x.Margin != nil {
+		return *x.Margin
+	}
+	return 0
+}
+
+func (x *RaiseLedgerRequest) GetAtLeast() int64 {
+	if x != nil {
+		return x.AtLeast
+	}
+	return 0
+}
+
+func (x *RaiseLedgerRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RaiseLedgerRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *RaiseLedgerRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *RaiseLedgerRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type RaiseLedgerResponse struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Standing *LedgerStanding        `protobuf:"bytes,1,opt,name=standing,proto3" json:"standing,omitempty"`
+	// Numbers that became dead letters in this call, and values that were declared in it. Of a dry run: would.
+	Doubted  int64 `protobuf:"varint,2,opt,name=doubted,proto3" json:"doubted,omitempty"`
+	Declared int64 `protobuf:"varint,3,opt,name=declared,proto3" json:"declared,omitempty"`
+	// What is still to be seen to.
+	Left int64 `protobuf:"varint,4,opt,name=left,proto3" json:"left,omitempty"`
+	// For how long the biz type has to stand still yet, so that no process holds a number of before.
+	Wait          *durationpb.Duration `protobuf:"bytes,5,opt,name=wait,proto3" json:"wait,omitempty"`
+	Done          bool                 `protobuf:"varint,6,opt,name=done,proto3" json:"done,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RaiseLedgerResponse) Reset() {
+	*x = RaiseLedgerResponse{}
+	mi := &file_lacuna_v1_operator_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RaiseLedgerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RaiseLedgerResponse) ProtoMessage() {}
+
+func (x *RaiseLedgerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lacuna_v1_operator_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RaiseLedgerResponse.ProtoReflect.Descriptor instead.
+func (*RaiseLedgerResponse) Descriptor() ([]byte, []int) {
+	return file_lacuna_v1_operator_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *RaiseLedgerResponse) GetStanding() *LedgerStanding {
+	if x != nil {
+		return x.Standing
+	}
+	return nil
+}
+
+func (x *RaiseLedgerResponse) GetDoubted() int64 {
+	if x != nil {
+		return x.Doubted
+	}
+	return 0
+}
+
+func (x *RaiseLedgerResponse) GetDeclared() int64 {
+	if x != nil {
+		return x.Declared
+	}
+	return 0
+}
+
+func (x *RaiseLedgerResponse) GetLeft() int64 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+func (x *RaiseLedgerResponse) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
+}
+
+func (x *RaiseLedgerResponse) GetDone() bool {
+	if x != nil {
+		return x.Done
+	}
+	return false
+}
+
 var File_lacuna_v1_operator_proto protoreflect.FileDescriptor
 
 const file_lacuna_v1_operator_proto_rawDesc = "" +
@@ -6202,7 +6628,38 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\barchived\x18\x05 \x01(\bR\barchived\"S\n" +
 	"\vDelayBucket\x12.\n" +
 	"\x05up_to\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x04upTo\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x03R\x05count*T\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"/\n" +
+	"\x12CheckLedgerRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\"b\n" +
+	"\x13CheckLedgerResponse\x127\n" +
+	"\tstandings\x18\x01 \x03(\v2\x19.lacuna.v1.LedgerStandingR\tstandings\x12\x12\n" +
+	"\x04away\x18\x02 \x03(\tR\x04away\"\x83\x01\n" +
+	"\x0eLedgerStanding\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12!\n" +
+	"\fstepped_back\x18\x02 \x01(\x03R\vsteppedBack\x123\n" +
+	"\aperiods\x18\x03 \x03(\v2\x19.lacuna.v1.PeriodStandingR\aperiods\"\x8c\x01\n" +
+	"\x0ePeriodStanding\x12\x16\n" +
+	"\x06period\x18\x01 \x01(\tR\x06period\x12\x16\n" +
+	"\x06cursor\x18\x02 \x01(\x03R\x06cursor\x12\x14\n" +
+	"\x05known\x18\x03 \x01(\x03R\x05known\x12\x19\n" +
+	"\bknown_by\x18\x04 \x01(\tR\aknownBy\x12\x19\n" +
+	"\braise_to\x18\x05 \x01(\x03R\araiseTo\"\xcf\x01\n" +
+	"\x12RaiseLedgerRequest\x12\x19\n" +
+	"\bbiz_type\x18\x01 \x01(\tR\abizType\x12\x1b\n" +
+	"\x06margin\x18\x02 \x01(\x03H\x00R\x06margin\x88\x01\x01\x12\x19\n" +
+	"\bat_least\x18\x03 \x01(\x03R\aatLeast\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x17\n" +
+	"\adry_run\x18\x06 \x01(\bR\x06dryRun\x12\x14\n" +
+	"\x05limit\x18\a \x01(\x05R\x05limitB\t\n" +
+	"\a_margin\"\xd9\x01\n" +
+	"\x13RaiseLedgerResponse\x125\n" +
+	"\bstanding\x18\x01 \x01(\v2\x19.lacuna.v1.LedgerStandingR\bstanding\x12\x18\n" +
+	"\adoubted\x18\x02 \x01(\x03R\adoubted\x12\x1a\n" +
+	"\bdeclared\x18\x03 \x01(\x03R\bdeclared\x12\x12\n" +
+	"\x04left\x18\x04 \x01(\x03R\x04left\x12-\n" +
+	"\x04wait\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12\x12\n" +
+	"\x04done\x18\x06 \x01(\bR\x04done*T\n" +
 	"\x05Track\x12\x15\n" +
 	"\x11TRACK_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vTRACK_EVERY\x10\x01\x12\x13\n" +
@@ -6226,13 +6683,14 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\tPoolOrder\x12\x1a\n" +
 	"\x16POOL_ORDER_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11POOL_ORDER_LOWEST\x10\x01\x12\x15\n" +
-	"\x11POOL_ORDER_OLDEST\x10\x02*\x94\x01\n" +
+	"\x11POOL_ORDER_OLDEST\x10\x02*\xb1\x01\n" +
 	"\tDeadCause\x12\x1a\n" +
 	"\x16DEAD_CAUSE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14DEAD_CAUSE_POOL_AWAY\x10\x01\x12\x19\n" +
 	"\x15DEAD_CAUSE_PROBE_AWAY\x10\x02\x12\x18\n" +
 	"\x14DEAD_CAUSE_CANCELLED\x10\x03\x12\x1c\n" +
-	"\x18DEAD_CAUSE_NOT_CONFIRMED\x10\x04*\x85\x03\n" +
+	"\x18DEAD_CAUSE_NOT_CONFIRMED\x10\x04\x12\x1b\n" +
+	"\x17DEAD_CAUSE_STEPPED_BACK\x10\x05*\x85\x03\n" +
 	"\vFindingKind\x12\x1c\n" +
 	"\x18FINDING_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18FINDING_KIND_UNACCOUNTED\x10\x01\x12\x16\n" +
@@ -6262,7 +6720,7 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\x17SEAL_FAULT_KIND_MISSING\x10\x04\x12\x17\n" +
 	"\x13SEAL_FAULT_KIND_END\x10\x05\x12\x1d\n" +
 	"\x19SEAL_FAULT_KIND_AMENDMENT\x10\x06\x12\x19\n" +
-	"\x15SEAL_FAULT_KIND_COVER\x10\a2\xba\f\n" +
+	"\x15SEAL_FAULT_KIND_COVER\x10\a2\xdb\r\n" +
 	"\x0fOperatorService\x12I\n" +
 	"\n" +
 	"PutBizType\x12\x1c.lacuna.v1.PutBizTypeRequest\x1a\x1d.lacuna.v1.PutBizTypeResponse\x12N\n" +
@@ -6286,7 +6744,9 @@ const file_lacuna_v1_operator_proto_rawDesc = "" +
 	"\tGetStatus\x12\x1b.lacuna.v1.GetStatusRequest\x1a\x1c.lacuna.v1.GetStatusResponse\"\x03\x90\x02\x01\x12T\n" +
 	"\fListActivity\x12\x1e.lacuna.v1.ListActivityRequest\x1a\x1f.lacuna.v1.ListActivityResponse\"\x03\x90\x02\x01\x12N\n" +
 	"\n" +
-	"MapNumbers\x12\x1c.lacuna.v1.MapNumbersRequest\x1a\x1d.lacuna.v1.MapNumbersResponse\"\x03\x90\x02\x01B5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
+	"MapNumbers\x12\x1c.lacuna.v1.MapNumbersRequest\x1a\x1d.lacuna.v1.MapNumbersResponse\"\x03\x90\x02\x01\x12Q\n" +
+	"\vCheckLedger\x12\x1d.lacuna.v1.CheckLedgerRequest\x1a\x1e.lacuna.v1.CheckLedgerResponse\"\x03\x90\x02\x01\x12L\n" +
+	"\vRaiseLedger\x12\x1d.lacuna.v1.RaiseLedgerRequest\x1a\x1e.lacuna.v1.RaiseLedgerResponseB5Z3github.com/lacuna-seq/lacuna/api/lacuna/v1;lacunav1b\x06proto3"
 
 var (
 	file_lacuna_v1_operator_proto_rawDescOnce sync.Once
@@ -6301,7 +6761,7 @@ func file_lacuna_v1_operator_proto_rawDescGZIP() []byte {
 }
 
 var file_lacuna_v1_operator_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
+var file_lacuna_v1_operator_proto_msgTypes = make([]protoimpl.MessageInfo, 70)
 var file_lacuna_v1_operator_proto_goTypes = []any{
 	(Track)(0),                          // 0: lacuna.v1.Track
 	(OnTimeout)(0),                      // 1: lacuna.v1.OnTimeout
@@ -6376,27 +6836,33 @@ var file_lacuna_v1_operator_proto_goTypes = []any{
 	(*MapCell)(nil),                     // 70: lacuna.v1.MapCell
 	(*MapNumber)(nil),                   // 71: lacuna.v1.MapNumber
 	(*DelayBucket)(nil),                 // 72: lacuna.v1.DelayBucket
-	(*durationpb.Duration)(nil),         // 73: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 74: google.protobuf.Timestamp
-	(State)(0),                          // 75: lacuna.v1.State
-	(*Number)(nil),                      // 76: lacuna.v1.Number
+	(*CheckLedgerRequest)(nil),          // 73: lacuna.v1.CheckLedgerRequest
+	(*CheckLedgerResponse)(nil),         // 74: lacuna.v1.CheckLedgerResponse
+	(*LedgerStanding)(nil),              // 75: lacuna.v1.LedgerStanding
+	(*PeriodStanding)(nil),              // 76: lacuna.v1.PeriodStanding
+	(*RaiseLedgerRequest)(nil),          // 77: lacuna.v1.RaiseLedgerRequest
+	(*RaiseLedgerResponse)(nil),         // 78: lacuna.v1.RaiseLedgerResponse
+	(*durationpb.Duration)(nil),         // 79: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 80: google.protobuf.Timestamp
+	(State)(0),                          // 81: lacuna.v1.State
+	(*Number)(nil),                      // 82: lacuna.v1.Number
 }
 var file_lacuna_v1_operator_proto_depIdxs = []int32{
-	73,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
-	73,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
+	79,  // 0: lacuna.v1.BizType.confirm_timeout:type_name -> google.protobuf.Duration
+	79,  // 1: lacuna.v1.BizType.safety_window:type_name -> google.protobuf.Duration
 	2,   // 2: lacuna.v1.BizType.source:type_name -> lacuna.v1.Source
 	3,   // 3: lacuna.v1.BizType.reuse:type_name -> lacuna.v1.Reuse
 	4,   // 4: lacuna.v1.BizType.pool_order:type_name -> lacuna.v1.PoolOrder
-	73,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
+	79,  // 5: lacuna.v1.BizType.extend_limit:type_name -> google.protobuf.Duration
 	1,   // 6: lacuna.v1.BizType.on_timeout:type_name -> lacuna.v1.OnTimeout
 	10,  // 7: lacuna.v1.BizType.probe:type_name -> lacuna.v1.Probe
-	73,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
+	79,  // 8: lacuna.v1.BizType.retry_delays:type_name -> google.protobuf.Duration
 	0,   // 9: lacuna.v1.BizType.track:type_name -> lacuna.v1.Track
-	73,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
-	73,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
+	79,  // 10: lacuna.v1.BizType.track_after:type_name -> google.protobuf.Duration
+	79,  // 11: lacuna.v1.BizType.archive_after:type_name -> google.protobuf.Duration
 	11,  // 12: lacuna.v1.Probe.sql:type_name -> lacuna.v1.SQLProbe
 	12,  // 13: lacuna.v1.Probe.http:type_name -> lacuna.v1.HTTPProbe
-	73,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
+	79,  // 14: lacuna.v1.Probe.timeout:type_name -> google.protobuf.Duration
 	9,   // 15: lacuna.v1.PutBizTypeRequest.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 16: lacuna.v1.PutBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
 	9,   // 17: lacuna.v1.GetBizTypeResponse.biz_type:type_name -> lacuna.v1.BizType
@@ -6407,44 +6873,44 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	22,  // 22: lacuna.v1.ListDeadLettersResponse.counts:type_name -> lacuna.v1.DeadLetterCount
 	5,   // 23: lacuna.v1.DeadLetterCount.cause:type_name -> lacuna.v1.DeadCause
 	5,   // 24: lacuna.v1.DeadLetter.cause:type_name -> lacuna.v1.DeadCause
-	74,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
-	75,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
+	80,  // 25: lacuna.v1.DeadLetter.dead_time:type_name -> google.protobuf.Timestamp
+	81,  // 26: lacuna.v1.DeadLetter.state_before:type_name -> lacuna.v1.State
 	19,  // 27: lacuna.v1.RequeueDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
 	19,  // 28: lacuna.v1.WriteOffDeadLettersRequest.filter:type_name -> lacuna.v1.DeadLetterFilter
-	74,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
+	80,  // 29: lacuna.v1.ListConflictsRequest.since:type_name -> google.protobuf.Timestamp
 	30,  // 30: lacuna.v1.ListConflictsResponse.conflicts:type_name -> lacuna.v1.Conflict
-	75,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
-	74,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
-	74,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
-	74,  // 34: lacuna.v1.Conflict.issued_time:type_name -> google.protobuf.Timestamp
-	74,  // 35: lacuna.v1.Conflict.abandoned_time:type_name -> google.protobuf.Timestamp
-	74,  // 36: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
+	81,  // 31: lacuna.v1.Conflict.current_state:type_name -> lacuna.v1.State
+	80,  // 32: lacuna.v1.Conflict.current_issued_time:type_name -> google.protobuf.Timestamp
+	80,  // 33: lacuna.v1.Conflict.detected_time:type_name -> google.protobuf.Timestamp
+	80,  // 34: lacuna.v1.Conflict.issued_time:type_name -> google.protobuf.Timestamp
+	80,  // 35: lacuna.v1.Conflict.abandoned_time:type_name -> google.protobuf.Timestamp
+	80,  // 36: lacuna.v1.AuditResponse.time:type_name -> google.protobuf.Timestamp
 	33,  // 37: lacuna.v1.AuditResponse.reports:type_name -> lacuna.v1.AuditReport
 	35,  // 38: lacuna.v1.AuditResponse.findings:type_name -> lacuna.v1.AuditFinding
 	36,  // 39: lacuna.v1.AuditResponse.gaps:type_name -> lacuna.v1.Gap
 	34,  // 40: lacuna.v1.AuditReport.retired_reasons:type_name -> lacuna.v1.ReasonCount
 	6,   // 41: lacuna.v1.AuditFinding.kind:type_name -> lacuna.v1.FindingKind
-	75,  // 42: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
-	74,  // 43: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
-	73,  // 44: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
-	74,  // 45: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
-	74,  // 46: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
-	73,  // 47: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
-	73,  // 48: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
+	81,  // 42: lacuna.v1.Gap.state:type_name -> lacuna.v1.State
+	80,  // 43: lacuna.v1.Gap.since:type_name -> google.protobuf.Timestamp
+	79,  // 44: lacuna.v1.AdviseWindowRequest.windows:type_name -> google.protobuf.Duration
+	80,  // 45: lacuna.v1.AdviseWindowResponse.since:type_name -> google.protobuf.Timestamp
+	80,  // 46: lacuna.v1.AdviseWindowResponse.until:type_name -> google.protobuf.Timestamp
+	79,  // 47: lacuna.v1.AdviseWindowResponse.confirm_timeout:type_name -> google.protobuf.Duration
+	79,  // 48: lacuna.v1.AdviseWindowResponse.safety_window:type_name -> google.protobuf.Duration
 	39,  // 49: lacuna.v1.AdviseWindowResponse.confirms:type_name -> lacuna.v1.DelaySummary
 	39,  // 50: lacuna.v1.AdviseWindowResponse.late_confirms:type_name -> lacuna.v1.DelaySummary
 	39,  // 51: lacuna.v1.AdviseWindowResponse.abandonments:type_name -> lacuna.v1.DelaySummary
 	40,  // 52: lacuna.v1.AdviseWindowResponse.choices:type_name -> lacuna.v1.WindowChoice
-	73,  // 53: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
-	73,  // 54: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
+	79,  // 53: lacuna.v1.AdviseWindowResponse.none_after:type_name -> google.protobuf.Duration
+	79,  // 54: lacuna.v1.AdviseWindowResponse.one_per_million:type_name -> google.protobuf.Duration
 	72,  // 55: lacuna.v1.AdviseWindowResponse.confirm_delays:type_name -> lacuna.v1.DelayBucket
 	72,  // 56: lacuna.v1.AdviseWindowResponse.late_delays:type_name -> lacuna.v1.DelayBucket
 	72,  // 57: lacuna.v1.AdviseWindowResponse.abandonment_delays:type_name -> lacuna.v1.DelayBucket
-	73,  // 58: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
-	73,  // 59: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
-	73,  // 60: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
-	73,  // 61: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
-	73,  // 62: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
+	79,  // 58: lacuna.v1.DelaySummary.p50:type_name -> google.protobuf.Duration
+	79,  // 59: lacuna.v1.DelaySummary.p99:type_name -> google.protobuf.Duration
+	79,  // 60: lacuna.v1.DelaySummary.p999:type_name -> google.protobuf.Duration
+	79,  // 61: lacuna.v1.DelaySummary.max:type_name -> google.protobuf.Duration
+	79,  // 62: lacuna.v1.WindowChoice.window:type_name -> google.protobuf.Duration
 	44,  // 63: lacuna.v1.CheckPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
 	43,  // 64: lacuna.v1.CheckPoolResponse.runs:type_name -> lacuna.v1.RunDrift
 	45,  // 65: lacuna.v1.RunDrift.missing:type_name -> lacuna.v1.PoolDifference
@@ -6455,86 +6921,94 @@ var file_lacuna_v1_operator_proto_depIdxs = []int32{
 	45,  // 70: lacuna.v1.PoolDrift.wrong_period:type_name -> lacuna.v1.PoolDifference
 	44,  // 71: lacuna.v1.RebuildPoolResponse.pools:type_name -> lacuna.v1.PoolDrift
 	7,   // 72: lacuna.v1.Token.role:type_name -> lacuna.v1.Role
-	74,  // 73: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
-	74,  // 74: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
-	74,  // 75: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
-	74,  // 76: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
+	80,  // 73: lacuna.v1.Token.created_time:type_name -> google.protobuf.Timestamp
+	80,  // 74: lacuna.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	80,  // 75: lacuna.v1.Token.revoked_time:type_name -> google.protobuf.Timestamp
+	80,  // 76: lacuna.v1.Token.last_used_time:type_name -> google.protobuf.Timestamp
 	7,   // 77: lacuna.v1.CreateTokenRequest.role:type_name -> lacuna.v1.Role
-	73,  // 78: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
+	79,  // 78: lacuna.v1.CreateTokenRequest.lifetime:type_name -> google.protobuf.Duration
 	48,  // 79: lacuna.v1.CreateTokenResponse.token:type_name -> lacuna.v1.Token
 	48,  // 80: lacuna.v1.ListTokensResponse.tokens:type_name -> lacuna.v1.Token
 	48,  // 81: lacuna.v1.RevokeTokenResponse.token:type_name -> lacuna.v1.Token
-	74,  // 82: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
+	80,  // 82: lacuna.v1.VerifySealsResponse.time:type_name -> google.protobuf.Timestamp
 	57,  // 83: lacuna.v1.VerifySealsResponse.chains:type_name -> lacuna.v1.SealChain
 	58,  // 84: lacuna.v1.VerifySealsResponse.faults:type_name -> lacuna.v1.SealFault
-	74,  // 85: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
+	80,  // 85: lacuna.v1.SealChain.sealed_time:type_name -> google.protobuf.Timestamp
 	8,   // 86: lacuna.v1.SealFault.kind:type_name -> lacuna.v1.SealFaultKind
-	75,  // 87: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
-	74,  // 88: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
-	74,  // 89: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
-	73,  // 90: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
-	76,  // 91: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
-	74,  // 92: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
-	74,  // 93: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
-	74,  // 94: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
-	73,  // 95: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
-	74,  // 96: lacuna.v1.ListActivityResponse.time:type_name -> google.protobuf.Timestamp
-	73,  // 97: lacuna.v1.ListActivityResponse.patrol_age:type_name -> google.protobuf.Duration
+	81,  // 87: lacuna.v1.ListNumbersRequest.state:type_name -> lacuna.v1.State
+	80,  // 88: lacuna.v1.ListNumbersRequest.since:type_name -> google.protobuf.Timestamp
+	80,  // 89: lacuna.v1.ListNumbersRequest.until:type_name -> google.protobuf.Timestamp
+	79,  // 90: lacuna.v1.ListNumbersRequest.overdue_for:type_name -> google.protobuf.Duration
+	82,  // 91: lacuna.v1.ListNumbersResponse.numbers:type_name -> lacuna.v1.Number
+	80,  // 92: lacuna.v1.GetStatusResponse.commit_time:type_name -> google.protobuf.Timestamp
+	80,  // 93: lacuna.v1.GetStatusResponse.ledger_time:type_name -> google.protobuf.Timestamp
+	80,  // 94: lacuna.v1.GetStatusResponse.time:type_name -> google.protobuf.Timestamp
+	79,  // 95: lacuna.v1.GetStatusResponse.patrol_age:type_name -> google.protobuf.Duration
+	80,  // 96: lacuna.v1.ListActivityResponse.time:type_name -> google.protobuf.Timestamp
+	79,  // 97: lacuna.v1.ListActivityResponse.patrol_age:type_name -> google.protobuf.Duration
 	65,  // 98: lacuna.v1.ListActivityResponse.activities:type_name -> lacuna.v1.Activity
 	66,  // 99: lacuna.v1.Activity.minutes:type_name -> lacuna.v1.ActivityMinute
 	67,  // 100: lacuna.v1.Activity.states:type_name -> lacuna.v1.StateCount
-	74,  // 101: lacuna.v1.Activity.counted_time:type_name -> google.protobuf.Timestamp
-	73,  // 102: lacuna.v1.Activity.oldest_overdue:type_name -> google.protobuf.Duration
-	74,  // 103: lacuna.v1.ActivityMinute.time:type_name -> google.protobuf.Timestamp
-	75,  // 104: lacuna.v1.StateCount.state:type_name -> lacuna.v1.State
-	74,  // 105: lacuna.v1.MapNumbersResponse.time:type_name -> google.protobuf.Timestamp
+	80,  // 101: lacuna.v1.Activity.counted_time:type_name -> google.protobuf.Timestamp
+	79,  // 102: lacuna.v1.Activity.oldest_overdue:type_name -> google.protobuf.Duration
+	80,  // 103: lacuna.v1.ActivityMinute.time:type_name -> google.protobuf.Timestamp
+	81,  // 104: lacuna.v1.StateCount.state:type_name -> lacuna.v1.State
+	80,  // 105: lacuna.v1.MapNumbersResponse.time:type_name -> google.protobuf.Timestamp
 	70,  // 106: lacuna.v1.MapNumbersResponse.cells:type_name -> lacuna.v1.MapCell
 	71,  // 107: lacuna.v1.MapCell.number:type_name -> lacuna.v1.MapNumber
-	75,  // 108: lacuna.v1.MapNumber.state:type_name -> lacuna.v1.State
-	73,  // 109: lacuna.v1.DelayBucket.up_to:type_name -> google.protobuf.Duration
-	13,  // 110: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
-	15,  // 111: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
-	17,  // 112: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
-	20,  // 113: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
-	24,  // 114: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
-	26,  // 115: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
-	28,  // 116: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
-	31,  // 117: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
-	37,  // 118: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
-	41,  // 119: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
-	46,  // 120: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
-	49,  // 121: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
-	51,  // 122: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
-	53,  // 123: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
-	55,  // 124: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
-	59,  // 125: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
-	61,  // 126: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
-	63,  // 127: lacuna.v1.OperatorService.ListActivity:input_type -> lacuna.v1.ListActivityRequest
-	68,  // 128: lacuna.v1.OperatorService.MapNumbers:input_type -> lacuna.v1.MapNumbersRequest
-	14,  // 129: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
-	16,  // 130: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
-	18,  // 131: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
-	21,  // 132: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
-	25,  // 133: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
-	27,  // 134: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
-	29,  // 135: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
-	32,  // 136: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
-	38,  // 137: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
-	42,  // 138: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
-	47,  // 139: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
-	50,  // 140: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
-	52,  // 141: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
-	54,  // 142: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
-	56,  // 143: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
-	60,  // 144: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
-	62,  // 145: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
-	64,  // 146: lacuna.v1.OperatorService.ListActivity:output_type -> lacuna.v1.ListActivityResponse
-	69,  // 147: lacuna.v1.OperatorService.MapNumbers:output_type -> lacuna.v1.MapNumbersResponse
-	129, // [129:148] is the sub-list for method output_type
-	110, // [110:129] is the sub-list for method input_type
-	110, // [110:110] is the sub-list for extension type_name
-	110, // [110:110] is the sub-list for extension extendee
-	0,   // [0:110] is the sub-list for field type_name
+	81,  // 108: lacuna.v1.MapNumber.state:type_name -> lacuna.v1.State
+	79,  // 109: lacuna.v1.DelayBucket.up_to:type_name -> google.protobuf.Duration
+	75,  // 110: lacuna.v1.CheckLedgerResponse.standings:type_name -> lacuna.v1.LedgerStanding
+	76,  // 111: lacuna.v1.LedgerStanding.periods:type_name -> lacuna.v1.PeriodStanding
+	75,  // 112: lacuna.v1.RaiseLedgerResponse.standing:type_name -> lacuna.v1.LedgerStanding
+	79,  // 113: lacuna.v1.RaiseLedgerResponse.wait:type_name -> google.protobuf.Duration
+	13,  // 114: lacuna.v1.OperatorService.PutBizType:input_type -> lacuna.v1.PutBizTypeRequest
+	15,  // 115: lacuna.v1.OperatorService.GetBizType:input_type -> lacuna.v1.GetBizTypeRequest
+	17,  // 116: lacuna.v1.OperatorService.ListBizTypes:input_type -> lacuna.v1.ListBizTypesRequest
+	20,  // 117: lacuna.v1.OperatorService.ListDeadLetters:input_type -> lacuna.v1.ListDeadLettersRequest
+	24,  // 118: lacuna.v1.OperatorService.RequeueDeadLetters:input_type -> lacuna.v1.RequeueDeadLettersRequest
+	26,  // 119: lacuna.v1.OperatorService.WriteOffDeadLetters:input_type -> lacuna.v1.WriteOffDeadLettersRequest
+	28,  // 120: lacuna.v1.OperatorService.ListConflicts:input_type -> lacuna.v1.ListConflictsRequest
+	31,  // 121: lacuna.v1.OperatorService.Audit:input_type -> lacuna.v1.AuditRequest
+	37,  // 122: lacuna.v1.OperatorService.AdviseWindow:input_type -> lacuna.v1.AdviseWindowRequest
+	41,  // 123: lacuna.v1.OperatorService.CheckPool:input_type -> lacuna.v1.CheckPoolRequest
+	46,  // 124: lacuna.v1.OperatorService.RebuildPool:input_type -> lacuna.v1.RebuildPoolRequest
+	49,  // 125: lacuna.v1.OperatorService.CreateToken:input_type -> lacuna.v1.CreateTokenRequest
+	51,  // 126: lacuna.v1.OperatorService.ListTokens:input_type -> lacuna.v1.ListTokensRequest
+	53,  // 127: lacuna.v1.OperatorService.RevokeToken:input_type -> lacuna.v1.RevokeTokenRequest
+	55,  // 128: lacuna.v1.OperatorService.VerifySeals:input_type -> lacuna.v1.VerifySealsRequest
+	59,  // 129: lacuna.v1.OperatorService.ListNumbers:input_type -> lacuna.v1.ListNumbersRequest
+	61,  // 130: lacuna.v1.OperatorService.GetStatus:input_type -> lacuna.v1.GetStatusRequest
+	63,  // 131: lacuna.v1.OperatorService.ListActivity:input_type -> lacuna.v1.ListActivityRequest
+	68,  // 132: lacuna.v1.OperatorService.MapNumbers:input_type -> lacuna.v1.MapNumbersRequest
+	73,  // 133: lacuna.v1.OperatorService.CheckLedger:input_type -> lacuna.v1.CheckLedgerRequest
+	77,  // 134: lacuna.v1.OperatorService.RaiseLedger:input_type -> lacuna.v1.RaiseLedgerRequest
+	14,  // 135: lacuna.v1.OperatorService.PutBizType:output_type -> lacuna.v1.PutBizTypeResponse
+	16,  // 136: lacuna.v1.OperatorService.GetBizType:output_type -> lacuna.v1.GetBizTypeResponse
+	18,  // 137: lacuna.v1.OperatorService.ListBizTypes:output_type -> lacuna.v1.ListBizTypesResponse
+	21,  // 138: lacuna.v1.OperatorService.ListDeadLetters:output_type -> lacuna.v1.ListDeadLettersResponse
+	25,  // 139: lacuna.v1.OperatorService.RequeueDeadLetters:output_type -> lacuna.v1.RequeueDeadLettersResponse
+	27,  // 140: lacuna.v1.OperatorService.WriteOffDeadLetters:output_type -> lacuna.v1.WriteOffDeadLettersResponse
+	29,  // 141: lacuna.v1.OperatorService.ListConflicts:output_type -> lacuna.v1.ListConflictsResponse
+	32,  // 142: lacuna.v1.OperatorService.Audit:output_type -> lacuna.v1.AuditResponse
+	38,  // 143: lacuna.v1.OperatorService.AdviseWindow:output_type -> lacuna.v1.AdviseWindowResponse
+	42,  // 144: lacuna.v1.OperatorService.CheckPool:output_type -> lacuna.v1.CheckPoolResponse
+	47,  // 145: lacuna.v1.OperatorService.RebuildPool:output_type -> lacuna.v1.RebuildPoolResponse
+	50,  // 146: lacuna.v1.OperatorService.CreateToken:output_type -> lacuna.v1.CreateTokenResponse
+	52,  // 147: lacuna.v1.OperatorService.ListTokens:output_type -> lacuna.v1.ListTokensResponse
+	54,  // 148: lacuna.v1.OperatorService.RevokeToken:output_type -> lacuna.v1.RevokeTokenResponse
+	56,  // 149: lacuna.v1.OperatorService.VerifySeals:output_type -> lacuna.v1.VerifySealsResponse
+	60,  // 150: lacuna.v1.OperatorService.ListNumbers:output_type -> lacuna.v1.ListNumbersResponse
+	62,  // 151: lacuna.v1.OperatorService.GetStatus:output_type -> lacuna.v1.GetStatusResponse
+	64,  // 152: lacuna.v1.OperatorService.ListActivity:output_type -> lacuna.v1.ListActivityResponse
+	69,  // 153: lacuna.v1.OperatorService.MapNumbers:output_type -> lacuna.v1.MapNumbersResponse
+	74,  // 154: lacuna.v1.OperatorService.CheckLedger:output_type -> lacuna.v1.CheckLedgerResponse
+	78,  // 155: lacuna.v1.OperatorService.RaiseLedger:output_type -> lacuna.v1.RaiseLedgerResponse
+	135, // [135:156] is the sub-list for method output_type
+	114, // [114:135] is the sub-list for method input_type
+	114, // [114:114] is the sub-list for extension type_name
+	114, // [114:114] is the sub-list for extension extendee
+	0,   // [0:114] is the sub-list for field type_name
 }
 
 func init() { file_lacuna_v1_operator_proto_init() }
@@ -6554,13 +7028,14 @@ func file_lacuna_v1_operator_proto_init() {
 	file_lacuna_v1_operator_proto_msgTypes[50].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[56].OneofWrappers = []any{}
 	file_lacuna_v1_operator_proto_msgTypes[59].OneofWrappers = []any{}
+	file_lacuna_v1_operator_proto_msgTypes[68].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lacuna_v1_operator_proto_rawDesc), len(file_lacuna_v1_operator_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   64,
+			NumMessages:   70,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -89,6 +89,12 @@ const (
 	// OperatorServiceMapNumbersProcedure is the fully-qualified name of the OperatorService's
 	// MapNumbers RPC.
 	OperatorServiceMapNumbersProcedure = "/lacuna.v1.OperatorService/MapNumbers"
+	// OperatorServiceCheckLedgerProcedure is the fully-qualified name of the OperatorService's
+	// CheckLedger RPC.
+	OperatorServiceCheckLedgerProcedure = "/lacuna.v1.OperatorService/CheckLedger"
+	// OperatorServiceRaiseLedgerProcedure is the fully-qualified name of the OperatorService's
+	// RaiseLedger RPC.
+	OperatorServiceRaiseLedgerProcedure = "/lacuna.v1.OperatorService/RaiseLedger"
 )
 
 // OperatorServiceClient is a client for the lacuna.v1.OperatorService service.
@@ -153,6 +159,14 @@ type OperatorServiceClient interface {
 	// second's, and the answer's token gives what follows. NOT_FOUND where there is no such biz type, or nothing was
 	// allocated in the period; RESOURCE_EXHAUSTED while four maps are made in this process.
 	MapNumbers(context.Context, *connect.Request[v1.MapNumbersRequest]) (*connect.Response[v1.MapNumbersResponse], error)
+	// CheckLedger compares the cursors with the highest values that anybody knows: this process and all others, by
+	// what they told Redis, and the runs of numbers in Temporal. What cannot be asked is in the answer and no error.
+	CheckLedger(context.Context, *connect.Request[v1.CheckLedgerRequest]) (*connect.Response[v1.CheckLedgerResponse], error)
+	// RaiseLedger takes a biz type on that has stepped back, or that its caller says has: it is stopped, if it is not;
+	// what was open becomes dead letters, and so do the values from the cursor to the highest known one and a margin
+	// beyond, so that whoever was given one can confirm it; then it is issued again. The process tells how far it is:
+	// repeat the call until it is done. UNAVAILABLE where Redis or Temporal cannot be asked and at_least is not given.
+	RaiseLedger(context.Context, *connect.Request[v1.RaiseLedgerRequest]) (*connect.Response[v1.RaiseLedgerResponse], error)
 }
 
 // NewOperatorServiceClient constructs a client for the lacuna.v1.OperatorService service. By
@@ -293,6 +307,19 @@ func NewOperatorServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		checkLedger: connect.NewClient[v1.CheckLedgerRequest, v1.CheckLedgerResponse](
+			httpClient,
+			baseURL+OperatorServiceCheckLedgerProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("CheckLedger")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		raiseLedger: connect.NewClient[v1.RaiseLedgerRequest, v1.RaiseLedgerResponse](
+			httpClient,
+			baseURL+OperatorServiceRaiseLedgerProcedure,
+			connect.WithSchema(operatorServiceMethods.ByName("RaiseLedger")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -317,6 +344,8 @@ type operatorServiceClient struct {
 	getStatus           *connect.Client[v1.GetStatusRequest, v1.GetStatusResponse]
 	listActivity        *connect.Client[v1.ListActivityRequest, v1.ListActivityResponse]
 	mapNumbers          *connect.Client[v1.MapNumbersRequest, v1.MapNumbersResponse]
+	checkLedger         *connect.Client[v1.CheckLedgerRequest, v1.CheckLedgerResponse]
+	raiseLedger         *connect.Client[v1.RaiseLedgerRequest, v1.RaiseLedgerResponse]
 }
 
 // PutBizType calls lacuna.v1.OperatorService.PutBizType.
@@ -414,6 +443,16 @@ func (c *operatorServiceClient) MapNumbers(ctx context.Context, req *connect.Req
 	return c.mapNumbers.CallUnary(ctx, req)
 }
 
+// CheckLedger calls lacuna.v1.OperatorService.CheckLedger.
+func (c *operatorServiceClient) CheckLedger(ctx context.Context, req *connect.Request[v1.CheckLedgerRequest]) (*connect.Response[v1.CheckLedgerResponse], error) {
+	return c.checkLedger.CallUnary(ctx, req)
+}
+
+// RaiseLedger calls lacuna.v1.OperatorService.RaiseLedger.
+func (c *operatorServiceClient) RaiseLedger(ctx context.Context, req *connect.Request[v1.RaiseLedgerRequest]) (*connect.Response[v1.RaiseLedgerResponse], error) {
+	return c.raiseLedger.CallUnary(ctx, req)
+}
+
 // OperatorServiceHandler is an implementation of the lacuna.v1.OperatorService service.
 type OperatorServiceHandler interface {
 	// PutBizType makes a biz type, or changes the rules of one. On creation what is left out takes
@@ -476,6 +515,14 @@ type OperatorServiceHandler interface {
 	// second's, and the answer's token gives what follows. NOT_FOUND where there is no such biz type, or nothing was
 	// allocated in the period; RESOURCE_EXHAUSTED while four maps are made in this process.
 	MapNumbers(context.Context, *connect.Request[v1.MapNumbersRequest]) (*connect.Response[v1.MapNumbersResponse], error)
+	// CheckLedger compares the cursors with the highest values that anybody knows: this process and all others, by
+	// what they told Redis, and the runs of numbers in Temporal. What cannot be asked is in the answer and no error.
+	CheckLedger(context.Context, *connect.Request[v1.CheckLedgerRequest]) (*connect.Response[v1.CheckLedgerResponse], error)
+	// RaiseLedger takes a biz type on that has stepped back, or that its caller says has: it is stopped, if it is not;
+	// what was open becomes dead letters, and so do the values from the cursor to the highest known one and a margin
+	// beyond, so that whoever was given one can confirm it; then it is issued again. The process tells how far it is:
+	// repeat the call until it is done. UNAVAILABLE where Redis or Temporal cannot be asked and at_least is not given.
+	RaiseLedger(context.Context, *connect.Request[v1.RaiseLedgerRequest]) (*connect.Response[v1.RaiseLedgerResponse], error)
 }
 
 // NewOperatorServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -612,6 +659,19 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	operatorServiceCheckLedgerHandler := connect.NewUnaryHandler(
+		OperatorServiceCheckLedgerProcedure,
+		svc.CheckLedger,
+		connect.WithSchema(operatorServiceMethods.ByName("CheckLedger")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	operatorServiceRaiseLedgerHandler := connect.NewUnaryHandler(
+		OperatorServiceRaiseLedgerProcedure,
+		svc.RaiseLedger,
+		connect.WithSchema(operatorServiceMethods.ByName("RaiseLedger")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/lacuna.v1.OperatorService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case OperatorServicePutBizTypeProcedure:
@@ -652,6 +712,10 @@ func NewOperatorServiceHandler(svc OperatorServiceHandler, opts ...connect.Handl
 			operatorServiceListActivityHandler.ServeHTTP(w, r)
 		case OperatorServiceMapNumbersProcedure:
 			operatorServiceMapNumbersHandler.ServeHTTP(w, r)
+		case OperatorServiceCheckLedgerProcedure:
+			operatorServiceCheckLedgerHandler.ServeHTTP(w, r)
+		case OperatorServiceRaiseLedgerProcedure:
+			operatorServiceRaiseLedgerHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -735,4 +799,12 @@ func (UnimplementedOperatorServiceHandler) ListActivity(context.Context, *connec
 
 func (UnimplementedOperatorServiceHandler) MapNumbers(context.Context, *connect.Request[v1.MapNumbersRequest]) (*connect.Response[v1.MapNumbersResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.MapNumbers is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) CheckLedger(context.Context, *connect.Request[v1.CheckLedgerRequest]) (*connect.Response[v1.CheckLedgerResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.CheckLedger is not implemented"))
+}
+
+func (UnimplementedOperatorServiceHandler) RaiseLedger(context.Context, *connect.Request[v1.RaiseLedgerRequest]) (*connect.Response[v1.RaiseLedgerResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("lacuna.v1.OperatorService.RaiseLedger is not implemented"))
 }

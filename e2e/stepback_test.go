@@ -1,0 +1,168 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lacuna-seq/lacuna/internal/devenv"
+	"github.com/lacuna-seq/lacuna/internal/testkit"
+)
+
+// books is what the callers of a story know: whatever the ledger forgets, they do not.
+type books struct {
+	*stack
+	tickets   map[string]bool // every one that was given
+	confirmed map[string]bool // seq nos in use for good
+	open      []string        // tickets that nobody has settled
+}
+
+// take asks for numbers once, and holds what comes against everything that was given before; it gives the status.
+func (b *books) take(t *testing.T, count int) (tickets []string, status int, answer map[string]any) {
+	t.Helper()
+	status, answer = b.call(t, "Next", fmt.Sprintf(`{"bizType":"DEMO","count":%d}`, count))
+	if status != http.StatusOK {
+		return nil, status, answer
+	}
+	for _, n := range answer["numbers"].([]any) {
+		ticket, seqNo := n.(map[string]any)["ticket"].(string), n.(map[string]any)["seqNo"].(string)
+		require.False(t, b.tickets[ticket], "%s was given twice", ticket)
+		require.False(t, b.confirmed[seqNo], "%s is in use, and was given to another", seqNo)
+		b.tickets[ticket] = true
+		tickets = append(tickets, ticket)
+	}
+	return tickets, status, answer
+}
+
+// trade takes so many numbers, confirms most, gives some up, and leaves the rest open.
+func (b *books) trade(t *testing.T, count int) {
+	t.Helper()
+	for taken := 0; taken < count; {
+		tickets, status, answer := b.take(t, min(100, count-taken))
+		if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && answer["details"] == nil {
+			continue // memory is being filled
+		}
+		require.Equal(t, http.StatusOK, status, "%v", answer)
+		taken += len(tickets)
+		for i, ticket := range tickets {
+			switch i % 10 {
+			case 0:
+				b.open = append(b.open, ticket)
+			case 1, 2:
+				require.Equal(t, "OUTCOME_ABANDONED", b.settle(t, "Abandon", ticket))
+			default:
+				require.Equal(t, "OUTCOME_CONFIRMED", b.settle(t, "Confirm", ticket))
+				b.confirmed[mustTicket(t, ticket).SeqNo] = true
+			}
+		}
+	}
+}
+
+// backup copies the data of a server that does not run; restore puts it back.
+func backup(t *testing.T, data string) (restore func()) {
+	t.Helper()
+	kept := filepath.Join(t.TempDir(), "backup")
+	copyTree := func(from, to string) {
+		require.NoError(t, os.RemoveAll(to))
+		out, err := exec.CommandContext(t.Context(), "cp", "-a", from, to).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	copyTree(data, kept)
+	return func() { copyTree(kept, data) }
+}
+
+// A backup is restored that was taken before thousands of numbers were issued, confirmed, given up and issued again.
+// What the ledger says of them is old; what their holders say is true. No number is given twice, and the audit
+// finds each.
+func TestALedgerThatSteppedBack(t *testing.T) {
+	for name, everything := range map[string]bool{"under running processes": false, "with everything else started again": true} {
+		t.Run(name, func(t *testing.T) {
+			mariadb := testkit.OwnMariaDB(t)
+			s := newStackOnBoth(t, mariadb.DSN("lacuna"), testkit.Redis(t))
+			var data string
+			require.NoError(t, s.ledger.DB().QueryRowContext(t.Context(), "SELECT @@datadir").Scan(&data))
+			b := &books{stack: s, tickets: map[string]bool{}, confirmed: map[string]bool{}}
+			b.trade(t, 200)
+			restore := b.restored(t, mariadb, func() func() { return backup(t, filepath.Clean(data)) })
+			b.trade(t, rounds(1_000, 10_000))
+			b.open = b.open[20:] // those of before the backup may be settled by silence
+			b.restored(t, mariadb, func() func() { restore(); return nil })
+			if everything {
+				s.worker.Kill()
+				s.starter.Kill()
+				s.restart(t, s.starter)
+				s.restart(t, s.worker)
+			}
+
+			// What was in memory goes out, and then nothing does.
+			var answer map[string]any
+			testkit.Eventually(t, func() bool {
+				var status int
+				_, status, answer = b.take(t, 1)
+				return status == http.StatusServiceUnavailable && stoppedBy(answer) == "LEDGER_STEPPED_BACK"
+			}, "it is issued on: %v", &answer)
+			require.Contains(t, answer["message"], "lacuna ledger raise")
+			out, code := s.operator(t, "ledger", "check")
+			require.Equal(t, 2, code, out)
+			require.Contains(t, out, "STEPPED BACK")
+
+			out, code = s.operator(t, "ledger", "raise", "--all", "--reason", "the backup of last night", "--yes")
+			require.Equal(t, 0, code, out)
+			require.Contains(t, out, "DEMO is issued again")
+			out, code = s.operator(t, "ledger", "check")
+			require.Equal(t, 0, code, out)
+
+			testkit.Eventually(t, func() bool {
+				tickets, _, _ := b.take(t, 1)
+				return len(tickets) == 1
+			}, "nothing is issued after the raise")
+
+			// Holders of numbers that the ledger never knew say so, and are believed.
+			for _, ticket := range b.open[:10] {
+				require.Equal(t, "OUTCOME_RESCUED", s.settle(t, "Confirm", ticket), ticket)
+				b.confirmed[mustTicket(t, ticket).SeqNo] = true
+			}
+			// Whatever a person sends back comes out under a life that nobody has had.
+			out, code = s.operator(t, "dead", "list", "--cause", "STEPPED_BACK", "--output", "csv")
+			require.Equal(t, 0, code, out)
+			free := mustTicket(t, b.open[10])
+			row := s.row(t, free.BizType, free.SeqNo)
+			out, code = s.operator(t, "dead", "requeue", row.Ticket().String(), "--reason", "nobody has it", "--yes")
+			require.Equal(t, 0, code, out)
+			testkit.Within(t, 3*time.Minute, func() bool {
+				b.trade(t, 10)
+				return s.row(t, free.BizType, free.SeqNo).Life > row.Life
+			}, "what was sent back is not issued again")
+			out, code = s.operator(t, "audit", "DEMO")
+			require.Equal(t, 0, code, out)
+			s.closure(t)
+		})
+	}
+}
+
+// restored does something to the data of a killed server, and waits until the system goes on.
+func (b *books) restored(t *testing.T, mariadb *devenv.MariaDB, do func() func()) (after func()) {
+	t.Helper()
+	mariadb.Kill()
+	after = do()
+	require.NoError(t, mariadb.Restart(t.Context()))
+	return after
+}
+
+// stoppedBy is the reason in an error's details.
+func stoppedBy(answer map[string]any) string {
+	details, _ := answer["details"].([]any)
+	for _, d := range details {
+		debug, _ := d.(map[string]any)["debug"].(map[string]any)
+		if reason, ok := debug["reason"].(string); ok {
+			return reason
+		}
+	}
+	return ""
+}

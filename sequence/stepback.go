@@ -1,0 +1,61 @@
+package sequence
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrSteppedBack: the ledger is behind what was seen of it before. See SteppedBackError.
+var ErrSteppedBack = errors.New("the ledger has stepped back")
+
+// lostLives is how many lives above the last one that the ledger knows a number may have had before the ledger
+// stepped back. Its next life begins above them, so that no ticket is ever given twice.
+const lostLives = 1_000
+
+// Mark is the highest value that was seen allocated in a period of a biz type.
+type Mark struct {
+	BizType string
+	Period  string
+	Value   int64
+}
+
+// SteppedBackError is a biz type of which nothing is issued or brought back, since the ledger shows less than was
+// seen of it before: it was restored from a backup, or is a replica that lagged. It lasts until an operator has
+// raised the ledger. It is an ErrUnavailable, too: the same call may succeed later.
+type SteppedBackError struct {
+	BizType string
+	// Behind is by how many numbers, 1 at least.
+	Behind int64
+	Reason string // what shows it; empty where another process found it
+}
+
+func (e *SteppedBackError) Error() string {
+	shown := ""
+	if e.Reason != "" {
+		shown = " (" + e.Reason + ")"
+	}
+	return fmt.Sprintf("nothing of biz type %s is issued or brought back: the ledger has stepped back%s: an operator must run `lacuna ledger raise`", e.BizType, shown)
+}
+
+// Unwrap makes errors.Is hold for ErrSteppedBack and for ErrUnavailable.
+func (e *SteppedBackError) Unwrap() []error { return []error{ErrSteppedBack, ErrUnavailable} }
+
+// doubt leaves a number to a person that was open when the ledger stepped back: what its row says may be long
+// over. The number of a life that was never handed out may have been, so it begins one.
+func doubt(n *Number, c Command, now time.Time) Outcome {
+	switch n.State {
+	case Confirmed, Retired:
+		return OutcomeSuperseded
+	case Dead:
+		n.LifeUnsure = true
+		return OutcomeAlreadyDead
+	case Reserved, Allocated, Abandoned, Replayable, Replayed:
+	}
+	if n.Life == 0 {
+		n.Life, n.IssuedTime = 1, now
+	}
+	n.Owner, n.Durable, n.LifeUnsure = "", false, true
+	die(n, c.Reason)
+	return OutcomeDead
+}
