@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,7 +31,7 @@ func TestLinesAboutNumbers(t *testing.T) {
 	}
 	says := func(p *process, message, ticket, trace string) {
 		t.Helper()
-		testkit.Eventually(t, func() bool {
+		testkit.Within(t, 3*time.Minute, func() bool { // a step of a run is tried for a while before it says so
 			return slices.ContainsFunc(lines(t, p), func(l map[string]any) bool {
 				return strings.Contains(l["msg"].(string), message) && l["ticket"] == ticket && l["biz_type"] == "DEMO" && l["trace_id"] == trace
 			})
