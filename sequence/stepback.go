@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrSteppedBack: the ledger is behind what was seen of it before. See SteppedBackError.
+// ErrSteppedBack means that the ledger is behind what was seen of it before. See SteppedBackError.
 var ErrSteppedBack = errors.New("the ledger has stepped back")
 
 // lostLives is how many lives above the last one that the ledger knows a number may have had before the ledger

@@ -53,18 +53,18 @@ type RaiseResult struct {
 }
 
 const (
-	queryAllCursors  = `SELECT period, value FROM t_seq_cursor WHERE biz_type = ? ORDER BY period`
+	queryAllCursors = `SELECT period, value FROM t_seq_cursor WHERE biz_type = ? ORDER BY period`
 	queryOpenRaises = `SELECT id, period, lo, hi FROM t_seq_raise WHERE biz_type = ? AND finished_time IS NULL ORDER BY id`
 	insertRaise     = `INSERT INTO t_seq_raise (biz_type, period, lo, hi, actor, reason, begun_time) VALUES (?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6))`
 	finishRaises    = `UPDATE t_seq_raise SET finished_time = UTC_TIMESTAMP(6) WHERE biz_type = ? AND finished_time IS NULL`
 	// Open is what may have moved on since the ledger was what it is; one that is dead already is open until it is doubted.
-	fromDoubtful   = ` FROM t_seq_issue_log FORCE INDEX (idx_status_deadline) WHERE status = ? AND biz_type = ? AND (status <> 6 OR life_unsure = FALSE)`
-	queryDoubtful  = `SELECT ` + numberColumns + fromDoubtful + ` LIMIT ?`
-	countDoubtful  = `SELECT COUNT(*)` + fromDoubtful
-	queryRowsIn    = `SELECT value FROM t_seq_issue_log FORCE INDEX (uk_value) WHERE biz_type = ? AND period = ? AND value BETWEEN ? AND ?`
-	queryFiledIn   = `SELECT value FROM t_seq_archive FORCE INDEX (uk_value) WHERE biz_type = ? AND period = ? AND value BETWEEN ? AND ?`
-	queryGapsIn    = `SELECT lo, hi FROM t_seq_skip WHERE biz_type = ? AND period = ? AND hi >= ? AND lo <= ? ORDER BY lo`
-	queryEmpty     = `SELECT NOT EXISTS (SELECT 1 FROM t_seq_issue_log WHERE biz_type = ? AND period = ? AND value BETWEEN ? AND ?)
+	fromDoubtful  = ` FROM t_seq_issue_log FORCE INDEX (idx_status_deadline) WHERE status = ? AND biz_type = ? AND (status <> 6 OR life_unsure = FALSE)`
+	queryDoubtful = `SELECT ` + numberColumns + fromDoubtful + ` LIMIT ?`
+	countDoubtful = `SELECT COUNT(*)` + fromDoubtful
+	queryRowsIn   = `SELECT value FROM t_seq_issue_log FORCE INDEX (uk_value) WHERE biz_type = ? AND period = ? AND value BETWEEN ? AND ?`
+	queryFiledIn  = `SELECT value FROM t_seq_archive FORCE INDEX (uk_value) WHERE biz_type = ? AND period = ? AND value BETWEEN ? AND ?`
+	queryGapsIn   = `SELECT lo, hi FROM t_seq_skip WHERE biz_type = ? AND period = ? AND hi >= ? AND lo <= ? ORDER BY lo`
+	queryEmpty    = `SELECT NOT EXISTS (SELECT 1 FROM t_seq_issue_log WHERE biz_type = ? AND period = ? AND value BETWEEN ? AND ?)
 		AND NOT EXISTS (SELECT 1 FROM t_seq_archive WHERE biz_type = ? AND period = ? AND value BETWEEN ? AND ?)
 		AND NOT EXISTS (SELECT 1 FROM t_seq_skip WHERE biz_type = ? AND period = ? AND hi >= ? AND lo <= ?)`
 	insertDoubtful = `INSERT INTO t_seq_issue_log (biz_type, period, seq_no, value, life, batch_id, status, issued_time, reason, life_unsure) VALUES `
