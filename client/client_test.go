@@ -225,7 +225,6 @@ func TestErrorsAreRebuilt(t *testing.T) {
 		want   error
 	}{
 		"invalid":         {withDetail(connect.CodeInvalidArgument, &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "bizType"}}}), sequence.ErrInvalid},
-		"stepped back":    {withDetail(connect.CodeUnavailable, &errdetails.ErrorInfo{Reason: api.ReasonLedgerSteppedBack}), sequence.ErrSteppedBack},
 		"not found":       {connect.NewError(connect.CodeNotFound, errors.New("no")), sequence.ErrNotFound},
 		"full":            {withDetail(connect.CodeFailedPrecondition, &errdetails.ErrorInfo{Reason: api.ReasonFormatFull}), sequence.ErrFull},
 		"key reused":      {withDetail(connect.CodeFailedPrecondition, &errdetails.ErrorInfo{Reason: api.ReasonKeyReused}), sequence.ErrKeyReused},
@@ -241,6 +240,22 @@ func TestErrorsAreRebuilt(t *testing.T) {
 			require.ErrorIs(t, err, tt.want)
 		})
 	}
+}
+
+// Until an operator has raised the ledger a call waits as for any service that is away, and says why it waited in vain.
+func TestAStepBackIsWaitedOut(t *testing.T) {
+	c, s := setup(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	tries := 0
+	s.setFault(func(string) error {
+		if tries++; tries == 2 {
+			cancel()
+		}
+		return withDetail(connect.CodeUnavailable, &errdetails.ErrorInfo{Reason: api.ReasonLedgerSteppedBack, Metadata: map[string]string{"bizType": "ORDER"}})
+	})
+	_, err := c.Next(ctx, "ORDER")
+	require.ErrorIs(t, err, sequence.ErrSteppedBack)
+	require.ErrorContains(t, err, "ORDER")
 }
 
 func TestCallsAreTriedAgain(t *testing.T) {
