@@ -376,19 +376,28 @@ func (w *ward) confirm(t *testing.T, tickets []string, outcome string) {
 	}
 }
 
-// awaitDeliveries waits until numbers get runs of their own: a server that is behind is spared them.
+// awaitDeliveries waits until numbers get runs of their own, and Temporal is not behind: a server that is, is spared them,
+// and a starter that cannot ask it any more spares it on.
 func (w *ward) awaitDeliveries(t *testing.T) {
 	t.Helper()
-	done := func() (sum float64) {
+	look := func() (done float64, calm bool) {
+		calm = true
 		for series, value := range scrapeTarget(t, w.starter) {
-			if strings.HasPrefix(series, "lacuna_temporal_deliveries_total{") && strings.Contains(series, `result="done"`) {
-				sum += value
+			switch {
+			case strings.HasPrefix(series, "lacuna_temporal_deliveries_total{") && strings.Contains(series, `kind="start"`) && strings.Contains(series, `result="done"`):
+				done += value
+			case strings.HasPrefix(series, "lacuna_backlog_age_seconds"), strings.HasPrefix(series, "lacuna_queued{") && strings.Contains(series, `queue="starts"`):
+				calm = calm && value < 1
 			}
 		}
-		return sum
+		return done, calm
 	}
-	before := done()
-	testkit.Within(t, patience, func() bool { w.work(t); return done() > before }, "no run is started")
+	before, _ := look()
+	testkit.Within(t, patience, func() bool {
+		w.work(t)
+		done, calm := look()
+		return done > before && calm
+	}, "no run is started, or Temporal is behind")
 }
 
 // flood takes so many numbers and settles none.

@@ -115,11 +115,10 @@ func isStatus(e *log.Entry) bool {
 	return e.Source == log.EntrySourceNetwork && strings.Contains(e.Text, "the server responded with a status of")
 }
 
-// Do runs actions of chromedp.
-func (tab *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
+// Do runs an action of chromedp.
+func (tab *Tab) Do(action chromedp.Action[chromedp.Void]) {
 	tab.t.Helper()
-	_, err := try(tab, chromedp.Steps(actions...))
-	require.NoError(tab.t, err)
+	get(tab, action)
 }
 
 // try runs an action, and ends it when its patience does.
@@ -129,12 +128,30 @@ func try[T any](tab *Tab, action chromedp.Action[T]) (T, error) {
 	return chromedp.Run(ctx, action)
 }
 
-// get runs an action that gives something.
-func get[T any](tab *Tab, action chromedp.Action[T]) T {
+// get runs an action that gives something. It tries again where a live page changed under the action, which then has
+// done nothing yet.
+func get[T any](tab *Tab, action chromedp.Action[T]) (value T) {
 	tab.t.Helper()
-	value, err := try(tab, action)
-	require.NoError(tab.t, err)
+	testkit.Eventually(tab.t, func() bool {
+		var err error
+		if value, err = try(tab, action); err != nil && changed(err) {
+			return false
+		}
+		require.NoError(tab.t, err)
+		return true
+	}, "the page never holds still")
 	return value
+}
+
+// changed reports whether Chromium says that what an action had looked up is gone: an element that was replaced, or a
+// page that another one followed.
+func changed(err error) bool {
+	for _, gone := range []string{"No node with given id found", "Could not find node with given id", "Execution context was destroyed", "Cannot find context with specified id", "Inspected target navigated or closed"} {
+		if strings.Contains(err.Error(), gone) {
+			return true
+		}
+	}
+	return false
 }
 
 // Type types into an element; kb.Enter at the end sends its form.
@@ -159,10 +176,23 @@ func (tab *Tab) Go(url string) int {
 	return int(response.Status)
 }
 
-// Text is what an element shows.
-func (tab *Tab) Text(selector string) string {
+// Text is what an element shows, once it is there.
+func (tab *Tab) Text(selector string) (text string) {
 	tab.t.Helper()
-	return get(tab, chromedp.Text(chromedp.CSS(selector)))
+	testkit.Eventually(tab.t, func() bool {
+		shown, err := try(tab, shownBy(selector))
+		if err != nil || shown == nil {
+			return false // a page on its way has no answer
+		}
+		text = *shown
+		return true
+	}, "there is no %s", selector)
+	return text
+}
+
+// shownBy reads an element's text, null where there is none, in one step: a live page replaces its elements at any moment.
+func shownBy(selector string) chromedp.Action[*string] {
+	return chromedp.Evaluate[*string](fmt.Sprintf("document.querySelector(%q)?.innerText ?? null", selector))
 }
 
 // Has reports whether there is such an element.
@@ -180,10 +210,9 @@ func (tab *Tab) Address() string {
 // Await waits until an element shows the text.
 func (tab *Tab) Await(selector, text string) {
 	tab.t.Helper()
-	shown := chromedp.Evaluate[string](fmt.Sprintf("(document.querySelector(%q) || {innerText: ''}).innerText", selector))
 	testkit.Eventually(tab.t, func() bool {
-		words, err := try(tab, shown) // a page on its way has no answer
-		return err == nil && strings.Contains(words, text)
+		shown, err := try(tab, shownBy(selector)) // a page on its way has no answer
+		return err == nil && shown != nil && strings.Contains(*shown, text)
 	}, "%s never showed %q", selector, text)
 }
 
