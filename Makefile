@@ -65,8 +65,8 @@ bench: ## Measure rates and ratios
 	go test ./bench -run '^$$' -bench 'Audit|Seal|Map|Activity' -benchtime 1x -timeout 1h
 
 .PHONY: soak
-soak: ## The stories of e2e in full: 100 kills, 100 restarts, 200 freezes, outages, dead letters, races, ruin, a storm, five minutes at full rate (an hour and a half)
-	LACUNA_SOAK=1 go test ./e2e -v -run 'Kills|Restarts|Frozen|Outages|Rolling|WindowOutlives|DeadLetters|Races|Ruin|Silence|Storm|WholeLoop|ReplayByThePatrol|WaitingRuns|OnlyReads|ComeLate' -timeout 3h
+soak: ## The stories of e2e in full: 100 kills, 100 restarts, 200 freezes, outages, dead letters, races, ruin, a storm, a restored backup, five minutes at full rate (an hour and a half)
+	LACUNA_SOAK=1 go test ./e2e -v -run 'Kills|Restarts|Frozen|Outages|Rolling|WindowOutlives|DeadLetters|Races|Ruin|Silence|Storm|WholeLoop|ReplayByThePatrol|WaitingRuns|OnlyReads|ComeLate|SteppedBack' -timeout 3h
 
 .PHONY: soak-versions
 soak-versions: ## An older worker beside this one (OLD=commit)

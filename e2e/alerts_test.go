@@ -109,6 +109,18 @@ func (w *ward) troubles() []trouble {
 			end: func(t *testing.T) { require.NoError(t, w.temporal.Restart(t.Context())) },
 		},
 		{
+			name: "the ledger steps back", alerts: []string{"LacunaLedgerSteppedBack"},
+			begin: func(t *testing.T) {
+				w.take(t, "BACK", 5)
+				_, err := w.ledger.DB().ExecContext(t.Context(), "UPDATE t_seq_cursor SET value = value - 1 WHERE biz_type = 'BACK'")
+				require.NoError(t, err)
+			},
+			end: func(t *testing.T) {
+				out, code := w.operator(t, "ledger", "raise", "--biz-type", "BACK", "--reason", "a test", "--yes")
+				require.Equal(t, 0, code, out)
+			},
+		},
+		{
 			name: "no worker runs", alerts: []string{"LacunaWorkersAway", "LacunaNobodyPolls"}, ages: true,
 			begin: func(*testing.T) { w.worker.Kill() },
 			end:   func(t *testing.T) { w.restart(t, w.worker) },
@@ -308,6 +320,7 @@ func newWard(t *testing.T) *ward {
 		`{"name":"WORK","format":"W-{seq:9}","confirmTimeout":"600s","safetyWindow":"1s"}`,
 		`{"name":"LONG","format":"L-{seq:6}","confirmTimeout":"600s","safetyWindow":"1s"}`,
 		`{"name":"MEET","format":"M-{seq:6}","confirmTimeout":"1s","safetyWindow":"1s"}`,
+		`{"name":"BACK","format":"B-{seq:6}","confirmTimeout":"600s","safetyWindow":"1s"}`,
 		`{"name":"QUIET","format":"Q-{seq:6}","confirmTimeout":"1s","safetyWindow":"1s","track":"TRACK_NONE","directSignals":false}`,
 		`{"name":"FRAGILE","format":"F-{seq:6}","confirmTimeout":"60s","safetyWindow":"1s","retryDelays":["0.2s","0.4s","0.8s"]}`,
 		`{"name":"FLOOD","format":"X-{seq:9}","confirmTimeout":"7200s","safetyWindow":"1s","track":"TRACK_UNSETTLED","trackAfter":"3600s","directSignals":false,"stepMax":10000}`,
