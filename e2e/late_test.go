@@ -4,13 +4,12 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -20,7 +19,6 @@ import (
 	"github.com/lacuna-seq/lacuna/internal/access"
 	"github.com/lacuna-seq/lacuna/internal/testkit"
 	"github.com/lacuna-seq/lacuna/sequence"
-	"github.com/lacuna-seq/lacuna/workflows"
 )
 
 // C68: the programs are started before their servers, in whatever order these come, and the namespace last of
@@ -66,21 +64,28 @@ func TestServersThatComeLate(t *testing.T) {
 			Namespace: "late", WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
 		}))
 		operator.Close()
-		testkit.Eventually(t, func() bool { return says(t, s.worker, "lacks search attributes") }, "the worker does not say what is missing")
-		attributes := map[string]enumspb.IndexedValueType{}
-		for _, name := range workflows.SearchAttributes() {
-			attributes[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
-		}
-		admin, err := client.Dial(client.Options{HostPort: temporal.Address()})
-		require.NoError(t, err)
-		_, err = admin.OperatorService().AddSearchAttributes(t.Context(), &operatorservice.AddSearchAttributesRequest{Namespace: "late", SearchAttributes: attributes})
-		admin.Close()
-		require.NoError(t, err)
+		s.asTold(t, s.worker, "lacks search attributes: run `")
 		s.ready(t, s.worker)
 		testkit.Within(t, 3*time.Minute, func() bool { return s.row(t, "DEMO", seqNo).State == sequence.Replayable }, "%s does not come back", seqNo)
 		require.NoError(t, s.starter.Stop(t.Context()))
 		require.NoError(t, s.worker.Stop(t.Context()))
 	}
+}
+
+// asTold waits until the program tells a command of Temporal's behind the text, up to a backtick, and runs it.
+func (s *stack) asTold(t *testing.T, p *process, behind string) {
+	t.Helper()
+	testkit.Eventually(t, func() bool { return says(t, p, behind) }, "%s does not say what is missing", p.spec.Name)
+	log, err := os.ReadFile(p.spec.Log)
+	require.NoError(t, err)
+	_, told, _ := strings.Cut(string(log), behind)
+	told, _, _ = strings.Cut(told, "`")
+	words := strings.Fields(told)
+	require.Equal(t, "temporal", words[0], told)
+	command := exec.CommandContext(t.Context(), testkit.Binaries(t).Temporal, words[1:]...)
+	command.Env = append(command.Environ(), "TEMPORAL_ADDRESS="+s.temporal.Address())
+	out, err := command.CombinedOutput()
+	require.NoError(t, err, "%s: %s", told, out)
 }
 
 // says reports whether a program's log has the text.

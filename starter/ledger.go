@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"connectrpc.com/connect"
@@ -142,7 +143,7 @@ func (s *operatorService) standing(ctx context.Context, b sequence.BizType, marg
 	know(knownByLedger, cursors...)
 	known, err := s.ledger.Known(ctx, b.Name)
 	if err != nil {
-		st.away = append(st.away, "Redis cannot be asked what the processes have seen")
+		st.away = append(st.away, fmt.Sprintf("Redis cannot be asked what the processes have seen (%v)", err))
 	}
 	know(knownByProcesses, known...)
 	now, err := s.ledger.Now(ctx)
@@ -155,7 +156,7 @@ func (s *operatorService) standing(ctx context.Context, b sequence.BizType, marg
 	}
 	run, found, err := s.openRuns.highest(ctx, b, last, max(highest[last], b.Start-1))
 	if err != nil {
-		st.away = append(st.away, "Temporal cannot be asked for the highest number that has a run")
+		st.away = append(st.away, fmt.Sprintf("Temporal cannot be asked for the highest number that has a run (%v)", err))
 	}
 	if found {
 		know(knownByTemporal, sequence.Mark{BizType: b.Name, Period: last, Value: run})

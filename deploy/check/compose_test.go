@@ -122,9 +122,23 @@ func TestComposeStartsInOrder(t *testing.T) {
 			}
 		}
 	}
-	setup := strings.Join(services["temporal-setup"].Command, "\n")
+	addsAttributes(t, strings.Join(services["temporal-setup"].Command, "\n"))
+}
+
+func TestTheSearchAttributesOfACluster(t *testing.T) {
+	text, err := os.ReadFile("../../docs/deployment.md")
+	require.NoError(t, err)
+	addsAttributes(t, string(text))
+}
+
+// addsAttributes sees that a command gives each search attribute a type: Temporal's command line adds as many names
+// as it has types, and says that it added all.
+func addsAttributes(t *testing.T, text string) {
+	t.Helper()
+	oneLine := strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", " ")), " ")
+	require.Contains(t, oneLine, "temporal operator search-attribute create")
 	for _, attribute := range workflows.SearchAttributes() {
-		require.Contains(t, setup, "--name "+attribute)
+		require.Contains(t, oneLine, "--type Keyword --name "+attribute)
 	}
 }
 

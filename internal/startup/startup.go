@@ -192,9 +192,11 @@ func MissingAttributes(ctx context.Context, c client.Client, namespace string, a
 	}), nil
 }
 
-// AddAttributes is the command that adds what is missing.
+// AddAttributes is the command that adds what is missing. Each name needs a type of its own: the command says that it has
+// added all, and adds as many as it was given types.
 func AddAttributes(namespace string, missing []string) string {
-	return fmt.Sprintf("temporal operator search-attribute create --namespace %s --type Keyword --name %s", namespace, strings.Join(missing, " --name "))
+	const each = " --type Keyword --name "
+	return "temporal operator search-attribute create --namespace " + namespace + each + strings.Join(missing, each)
 }
 
 // PingTemporal returns nil when the namespace answers.
