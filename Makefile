@@ -56,7 +56,7 @@ demo: ## The same, and end with the shop's exit code (EVENTS=file.csv SPEED=2)
 
 .PHONY: clean-dev
 clean-dev: ## Forget the data of make run
-	rm -rf .dev/mariadb .dev/redis .dev/temporal .dev/log .dev/token .dev/header
+	@go build -o .dev/bin/ ./deploy/dev && exec .dev/bin/dev --forget
 
 .PHONY: bench
 bench: ## Measure rates and ratios

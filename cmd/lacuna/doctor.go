@@ -131,7 +131,7 @@ func checkClocks(_ context.Context, s *seen) []checked {
 		mine.Verdict, mine.Do = warning, "set this machine's clock by NTP, or do not trust times like --since 2h"
 	}
 	if s.temporal == nil {
-		return []checked{mine, {What: "clock, Temporal", Verdict: skipped, Seen: "Temporal's is not known"}}
+		return []checked{mine, {What: "clock, Temporal", Verdict: skipped, Seen: "Temporal's is not known while the patrol does not come"}}
 	}
 	between := span{s.temporal.from - *s.ledger, s.temporal.to - *s.ledger}
 	its := checked{What: "clock, Temporal", Verdict: ok, Seen: fmt.Sprintf("against the ledger's between %s and %s", apart(between.from), apart(between.to))}

@@ -63,15 +63,26 @@ func (t *temporalServer) checkSchedule(ctx context.Context, s *seen) checked {
 	if err != nil {
 		return failure(what, err, "")
 	}
-	if last := len(d.Info.RecentActions) - 1; last >= 0 && len(d.Info.NextActionTimes) > 0 {
+	if last := len(d.Info.RecentActions) - 1; last >= 0 && len(d.Info.NextActionTimes) > 0 && comes(d, s.patrolAge) {
 		s.temporal = &span{time.Until(d.Info.RecentActions[last].ActualTime), d.Info.NextActionTimes[0].Sub(before)}
 	}
 	return scheduleCheck(what, d)
 }
 
+// comes reports whether the rounds come in their rhythm, by the ledger's clock. Where they have stopped, the next one
+// stays in the past, and tells of no clock.
+func comes(d *client.ScheduleDescription, age *time.Duration) bool {
+	spec := d.Schedule.Spec
+	return !paused(d) && age != nil && spec != nil && len(spec.Intervals) == 1 && *age <= 3*spec.Intervals[0].Every
+}
+
+func paused(d *client.ScheduleDescription) bool {
+	return d.Schedule.State != nil && d.Schedule.State.Paused
+}
+
 func scheduleCheck(what string, d *client.ScheduleDescription) checked {
-	if state := d.Schedule.State; state != nil && state.Paused {
-		return checked{what, wrong, "paused: " + orDash(state.Note), "temporal schedule toggle --unpause --schedule-id " + workflows.PatrolScheduleID}
+	if paused(d) {
+		return checked{what, wrong, "paused: " + orDash(d.Schedule.State.Note), "temporal schedule toggle --unpause --schedule-id " + workflows.PatrolScheduleID}
 	}
 	every := "at times of its own"
 	if spec := d.Schedule.Spec; spec != nil && len(spec.Intervals) == 1 {

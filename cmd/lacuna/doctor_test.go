@@ -88,6 +88,17 @@ func TestDoctorsVerdicts(t *testing.T) {
 	require.Equal(t, checked{What: "s", Verdict: ok, Seen: "every 5s"}, running)
 }
 
+// The clock of a Temporal whose rounds have stopped would look as if it stood still.
+func TestDoctorReadsNoClockOffAPatrolThatRests(t *testing.T) {
+	every5s := &client.ScheduleDescription{Schedule: client.Schedule{Spec: &client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: 5 * time.Second}}}}}
+	age := func(d time.Duration) *time.Duration { return &d }
+	require.True(t, comes(every5s, age(6*time.Second)))
+	require.False(t, comes(every5s, age(16*time.Second)))
+	require.False(t, comes(every5s, nil))
+	every5s.Schedule.State = &client.ScheduleState{Paused: true}
+	require.False(t, comes(every5s, age(6*time.Second)))
+}
+
 func TestDoctorComparesClocks(t *testing.T) {
 	clocks := func(ledger time.Duration, temporal span) (mine, its verdict) {
 		all := checkClocks(t.Context(), &seen{ledger: &ledger, temporal: &temporal})

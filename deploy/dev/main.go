@@ -5,20 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/lacuna-seq/lacuna/internal/devenv"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	err := run(ctx, os.Args[1:])
-	var shop *exec.ExitError
+	var shop shopEnded
 	if errors.As(err, &shop) {
-		os.Exit(shop.ExitCode())
+		os.Exit(shop.code)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "make run:", err)
@@ -34,6 +36,20 @@ func run(ctx context.Context, args []string) error {
 	}
 	if _, err := parser.Parse(args); err != nil {
 		return err
+	}
+	if s.Dir, err = filepath.Abs(s.Dir); err != nil {
+		return err
+	}
+	release, err := devenv.Hold(s.Dir)
+	if errors.Is(err, devenv.ErrHeld) {
+		return fmt.Errorf("%w: Lacuna runs there already; stop that, or name another folder by LACUNA_DEV_DIR, and other ports", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	if s.Forget {
+		return s.forget()
 	}
 	return newSystem(s, os.Stdout).run(ctx)
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 
 	"github.com/lacuna-seq/lacuna/internal/devenv"
@@ -21,6 +23,7 @@ type settings struct {
 	Events string  `name:"events" env:"EVENTS" default:"deploy/demo/events-short.csv" help:"The shop's traffic."`
 	Speed  float64 `name:"speed" env:"SPEED" default:"1" help:"How much faster than recorded the shop's traffic is replayed."`
 	Once   bool    `name:"once" help:"End when the shop has, with its exit code."`
+	Forget bool    `name:"forget" help:"Remove the data and the token instead, if nothing runs there."`
 }
 
 // password is that of a database which only this machine reaches.
@@ -34,6 +37,15 @@ const (
 
 func (s settings) path(parts ...string) string {
 	return filepath.Join(append([]string{s.Dir}, parts...)...)
+}
+
+// forget removes the data and the token. Binaries stay.
+func (s settings) forget() error {
+	var errs []error
+	for _, what := range []string{"mariadb", "redis", "temporal", "log", "token", "header"} {
+		errs = append(errs, os.RemoveAll(s.path(what)))
+	}
+	return errors.Join(errs...)
 }
 
 // checkPorts returns the first port that is in use, before anything is started.

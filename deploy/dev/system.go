@@ -43,12 +43,9 @@ func newSystem(s settings, out io.Writer) *system {
 }
 
 // run starts everything, says where it is, and stops it in order when ctx ends.
-func (y *system) run(ctx context.Context) (err error) {
-	if y.settings.Dir, err = filepath.Abs(y.settings.Dir); err != nil {
-		return err
-	}
+func (y *system) run(ctx context.Context) error {
 	y.progress.say("Lacuna, data in %s. Ctrl-C stops it; nothing is lost.\n", y.settings.Dir)
-	err = y.start(ctx)
+	err := y.start(ctx)
 	if err == nil {
 		err = y.serve(ctx)
 	}
@@ -66,6 +63,19 @@ func (y *system) run(ctx context.Context) (err error) {
 	return err
 }
 
+// shopEnded is that the shop ended in a way of its own, which it has said; with --once its exit code is the program's.
+type shopEnded struct{ code int }
+
+func (e shopEnded) Error() string { return fmt.Sprintf("the demo shop ended (exit %d)", e.code) }
+
+func ended(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return shopEnded{exit.ExitCode()}
+	}
+	return err
+}
+
 // serve waits until it is asked to stop, a part cannot be kept running, or, with --once, the shop ends.
 func (y *system) serve(ctx context.Context) error {
 	var shopDone <-chan struct{}
@@ -80,7 +90,7 @@ func (y *system) serve(ctx context.Context) error {
 			return err
 		case <-shopDone:
 			if y.settings.Once {
-				return y.shop.ExitError()
+				return ended(y.shop.ExitError())
 			}
 			y.progress.say("\nThe shop's traffic is over; the system goes on until Ctrl-C.")
 			shopDone = nil

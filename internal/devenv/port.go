@@ -39,8 +39,12 @@ func FreePort() (int, error) {
 
 // CheckPort returns an ErrPortInUse that names who wants the port and the setting that moves it.
 func CheckPort(name string, port int, setting string) error {
-	if err := checkPort(name, port); err != nil {
+	err := checkPort(name, port)
+	if errors.Is(err, ErrPortInUse) {
 		return fmt.Errorf("%w; stop it, or choose another port with %s", err, setting)
+	}
+	if err != nil {
+		return fmt.Errorf("%w; choose another with %s", err, setting)
 	}
 	return nil
 }
@@ -51,7 +55,7 @@ func checkPort(name string, port int) error {
 		err = ErrPortInUse
 	}
 	if err != nil {
-		return fmt.Errorf("port %d, which %s needs, is not free: %w", port, name, err)
+		return fmt.Errorf("port %d, which %s needs, cannot be had: %w", port, name, err)
 	}
 	return l.Close()
 }
