@@ -166,7 +166,7 @@ func (c *Client) NextN(ctx context.Context, bizType string, count int, opts ...N
 		opt(r)
 	}
 	var numbers []Number
-	err := retry(ctx, func(ctx context.Context) error {
+	err := c.retryAloud(ctx, "next of "+bizType, func(ctx context.Context) error {
 		response, err := c.api.Next(ctx, connect.NewRequest(r))
 		if err != nil {
 			return fromAPI(err)
@@ -231,7 +231,7 @@ func (c *Client) Abandon(ctx context.Context, ticket string) (sequence.Outcome, 
 // Confirm's.
 func (c *Client) Extend(ctx context.Context, ticket string, holdFor time.Duration) (confirmBy time.Time, err error) {
 	r := &lacunav1.ExtendRequest{Ticket: ticket, HoldFor: durationpb.New(holdFor)}
-	err = retry(ctx, func(ctx context.Context) error {
+	err = c.retryAloud(ctx, "extend "+ticket, func(ctx context.Context) error {
 		response, err := c.api.Extend(ctx, connect.NewRequest(r))
 		if err != nil {
 			return fromAPI(err)
@@ -260,7 +260,7 @@ func (c *Client) command(ctx context.Context, command *lacunav1.Command) (sequen
 		return 0, err
 	}
 	var outcome sequence.Outcome
-	err := retry(ctx, func(ctx context.Context) error {
+	err := c.retryAloud(ctx, "settle "+command.GetTicket(), func(ctx context.Context) error {
 		answers, err := c.settle.Do(ctx, command)
 		if err != nil {
 			return err

@@ -16,6 +16,23 @@ const (
 	mostPause  = 2 * time.Second
 )
 
+// toldAfter is how long a call waits before it is told of: shorter pauses are an everyday matter.
+const toldAfter = 2 * time.Second
+
+// retryAloud is retry where somebody waits for what is called: the log says once that it does, and why. A caller whose
+// context has no end would otherwise stand still without a word.
+func (c *Client) retryAloud(ctx context.Context, what string, f func(context.Context) error) error {
+	begun, told := time.Now(), false
+	return retry(ctx, func(ctx context.Context) error {
+		err := f(ctx)
+		if err != nil && repeats(err) && !told && time.Since(begun) > toldAfter {
+			c.log.WarnContext(ctx, "the service does not answer as it should; trying until the caller's context ends", "call", what, "error", err)
+			told = true
+		}
+		return err
+	})
+}
+
 // retry calls f until it succeeds, fails for good, or ctx ends; then it returns f's last error.
 func retry(ctx context.Context, f func(context.Context) error) error {
 	var last error // what the service said, not that time was up

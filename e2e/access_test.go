@@ -114,7 +114,7 @@ func TestAccess(t *testing.T) {
 		require.Equal(t, "its budget is 2 a minute", alert["reason"])
 	})
 	t.Run("is over when it is revoked, and goes on when the ledger is away", func(t *testing.T) {
-		out, code := s.lacuna(t, "token", "revoke", "eve")
+		out, code := s.lacuna(t, "token", "revoke", "eve", "--yes")
 		require.Zero(t, code, "%s", out)
 		get := func(token string) int {
 			status, _ := s.as(t, token, "OperatorService/GetBizType", `{"name":"DEMO"}`)

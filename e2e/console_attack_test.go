@@ -127,7 +127,7 @@ func TestConsoleUnderAttack(t *testing.T) {
 		_, err = s.ledger.SessionToken(t.Context(), access.SessionID(first).Hash())
 		require.ErrorIs(t, err, sequence.ErrNotFound, "the one before is over")
 
-		out, code := s.lacuna(t, "token", "revoke", "mia")
+		out, code := s.lacuna(t, "token", "revoke", "mia", "--yes")
 		require.Zero(t, code, "%s", out)
 		mia.Await("h1", "Sign in") // the overview asks by itself, and is sent away
 	})

@@ -74,6 +74,9 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
+	if e.Outcome == OutcomeConflict && e.Asked == e.Current {
+		return fmt.Sprintf("%s: %s: this life is in use for another biz key", e.Asked, e.Unwrap())
+	}
 	return fmt.Sprintf("%s: %s: the ledger has %s, %s", e.Asked, e.Unwrap(), e.Current, e.State)
 }
 

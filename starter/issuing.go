@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/lacuna-seq/lacuna/db/ledger"
@@ -53,8 +55,23 @@ func (s *issuing) Extend(ctx context.Context, ticket sequence.Ticket, holdFor ti
 	return s.issuer.Extend(ctx, ticket, holdFor)
 }
 
+// absent says why there is no such number.
+func (s *issuing) absent(ctx context.Context, bizType, seqNo string, notFound error) error {
+	b, err := s.ledger.BizType(ctx, bizType)
+	if err != nil {
+		return err
+	}
+	if _, _, err := b.Format.Parse(seqNo); err != nil {
+		return fmt.Errorf("%w: it is not of the format %s", notFound, b.Format)
+	}
+	return fmt.Errorf("%w: no such number was allocated yet", notFound)
+}
+
 func (s *issuing) History(ctx context.Context, bizType, seqNo string) (h wire.History, err error) {
 	n, lives, err := s.ledger.Get(ctx, bizType, seqNo)
+	if errors.Is(err, sequence.ErrNotFound) {
+		return h, s.absent(ctx, bizType, seqNo, err)
+	}
 	if err != nil {
 		return h, err
 	}

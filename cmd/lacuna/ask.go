@@ -32,9 +32,14 @@ func typedAt(f *os.File) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// acts is what commands embed that cannot be taken back by another command.
+// asks is what commands embed that cannot be taken back by another command.
+type asks struct {
+	Yes bool `help:"Do it without a question."`
+}
+
+// acts is asks where the record says who.
 type acts struct {
-	Yes   bool   `help:"Do it without a question."`
+	asks
 	Actor string `env:"LACUNA_ACTOR" help:"Who does it, for the record; your name on this machine where nothing is said."`
 }
 
@@ -42,7 +47,7 @@ type acts struct {
 var errNo = errors.New("nothing was done: the answer was not y")
 
 // agreed asks whether to do it, unless --yes says so; nil means yes. Where nobody can be asked it is refused.
-func (a acts) agreed(t *terminal, what string) error {
+func (a asks) agreed(t *terminal, what string) error {
 	if a.Yes {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	lacunav1 "github.com/lacuna-seq/lacuna/api/lacuna/v1"
+	"github.com/lacuna-seq/lacuna/sequence"
 )
 
 // getCommand shows what is known of one number.
@@ -75,6 +76,9 @@ func standing(n *lacunav1.Number) string {
 	case lacunav1.State_STATE_RESERVED:
 		return "not in use: in the memory of a starter, which hands it out next, or hands it back when it stops"
 	case lacunav1.State_STATE_ALLOCATED:
+		if n.GetReason() == sequence.ReasonRecovered {
+			return "not in use: nobody is known to hold it (" + n.GetReason() + "); whoever does has until " + deadline + " to confirm"
+		}
 		return "not in use yet: with its caller, who has until " + deadline + " to confirm"
 	case lacunav1.State_STATE_CONFIRMED:
 		return "in business use, for good"

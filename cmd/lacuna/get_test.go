@@ -19,6 +19,7 @@ func TestGetDrawsLives(t *testing.T) {
 		Timeline: []*lacunav1.TimelineEntry{
 			{Time: at("09:59:00"), Ticket: "ORDER~A-000017~0", What: "RECOVERED", Actor: "lacuna"},
 			{Time: at("10:00:00"), Ticket: "ORDER~A-000017~1", What: "ISSUED", Actor: "lacuna"},
+			{Time: at("10:00:40"), Ticket: "ORDER~A-000017~1", What: "ABANDONED", Actor: "mia", Reason: "ordered twice"},
 			{Time: at("10:04:00"), Ticket: "ORDER~A-000017~1", What: "CONFLICT", Actor: "caller", Reason: "held by ORDER~A-000017~2, cart-2", BizKey: "cart-1"},
 			{Time: at("10:16:00"), Ticket: "ORDER~A-000017~2", What: "DEAD", Actor: "lacuna", Reason: "the pool is away"},
 		},
@@ -30,6 +31,7 @@ not in use: a dead letter (the pool is away), which waits for a person: lacuna d
 value 17, batch pool-1, issued again 1 time
 
 life 1      2026-12-01T10:00:00.000Z o-- 40s --x 2026-12-01T10:00:40.000Z abandoned by its caller for cart-1
+            2026-12-01T10:00:40.000Z ABANDONED by mia: ordered twice
             2026-12-01T10:04:00.000Z CONFLICT by caller: held by ORDER~A-000017~2, cart-2 (for cart-1)
             run: http://ui/namespaces/default/workflows/ORDER~A-000017~1
 life 2      2026-12-01T10:03:00.000Z o-- 5m0s --! 2026-12-01T10:08:00.000Z dead, the pool is away for cart-2

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ func drawLives(out io.Writer, m *lacunav1.GetResponse) {
 	events := map[string][]*lacunav1.TimelineEntry{}
 	var order []string // of the tickets that have events
 	for _, e := range m.GetTimeline() {
-		if ordinary(e.GetWhat()) {
+		if ordinary(e) {
 			continue
 		}
 		if events[e.GetTicket()] == nil {
@@ -48,9 +49,15 @@ func drawLives(out io.Writer, m *lacunav1.GetResponse) {
 	}
 }
 
-// ordinary says whether the line of a life shows that.
-func ordinary(what string) bool {
-	return what == "ISSUED" || what == "ABANDONED" || what == "CONFIRMED"
+// ordinary says whether the line of a life shows that. What a person did is told with the name.
+func ordinary(e *lacunav1.TimelineEntry) bool {
+	switch e.GetWhat() {
+	case "ISSUED":
+		return true
+	case "ABANDONED", "CONFIRMED":
+		return slices.Contains([]string{"", "caller", "lacuna"}, e.GetActor())
+	}
+	return false
 }
 
 func livesOf(m *lacunav1.GetResponse) (lives []drawnLife) {

@@ -12,11 +12,15 @@ import (
 
 type tokenRevoke struct {
 	api
+	asks
 	Name string `arg:"" help:"Whose."`
 }
 
 // Run ends the token. Twice is the same as once.
-func (c tokenRevoke) Run(ctx context.Context, out io.Writer) error {
+func (c tokenRevoke) Run(ctx context.Context, out io.Writer, t *terminal) error {
+	if err := c.agreed(t, fmt.Sprintf("Revoke token %s: whoever has it is refused, and its name is never given again", c.Name)); err != nil {
+		return err
+	}
 	response, err := c.operator().RevokeToken(ctx, connect.NewRequest(&lacunav1.RevokeTokenRequest{Name: c.Name}))
 	if err != nil {
 		return fmt.Errorf("revoke token %s: %w", c.Name, err)

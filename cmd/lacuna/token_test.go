@@ -94,7 +94,9 @@ func TestTokenCommands(t *testing.T) {
 	out, err = k.lacuna(t, "token", "list", "--output", "json")
 	require.NoError(t, err)
 	require.Contains(t, out, "ROLE_AUDITOR")
-	out, err = k.lacuna(t, "token", "revoke", "shop")
+	_, err = k.lacuna(t, "token", "revoke", "shop")
+	require.ErrorContains(t, err, "add --yes")
+	out, err = k.lacuna(t, "token", "revoke", "shop", "--yes")
 	require.NoError(t, err)
 	require.Equal(t, "shop: revoked 2026-03-01T12:00Z by mia\n", out)
 }

@@ -112,7 +112,7 @@ func putBizType(ctx context.Context, a api, asked *lacunav1.BizType) (*lacunav1.
 		return response.Msg.GetBizType(), nil
 	}
 	if connect.CodeOf(err) == connect.CodeAborted {
-		err = fmt.Errorf("somebody else has changed it, or the revision is missing: look at it by `lacuna types get %s` and begin again from there: %w", asked.GetName(), err)
+		err = fmt.Errorf("it exists at another revision, since somebody has made or changed it: look at it by `lacuna types get %s` and begin again from there: %w", asked.GetName(), err)
 	}
 	return nil, fmt.Errorf("put biz type %s with revision %d: %w", asked.GetName(), asked.GetRevision(), err)
 }

@@ -53,7 +53,7 @@ func TestTypesAreListedAndPutBack(t *testing.T) {
 		return connect.NewError(connect.CodeAborted, errors.New("the revision is 5"))
 	}
 	_, _, err = f.lacunaAt(t, text, false, "types", "put", "-")
-	require.ErrorContains(t, err, "put biz type ORDER with revision 3: somebody else has changed it")
+	require.ErrorContains(t, err, "put biz type ORDER with revision 3: it exists at another revision")
 }
 
 func TestTypesEdit(t *testing.T) {
@@ -79,7 +79,7 @@ func TestTypesEdit(t *testing.T) {
 		}}
 		editor(t, `s/"120s"/"60s"/`)
 		_, err := f.lacuna(t, "types", "edit", "ORDER")
-		require.ErrorContains(t, err, "somebody else has changed it")
+		require.ErrorContains(t, err, "it exists at another revision")
 		kept := regexp.MustCompile(`your text is in (\S+)`).FindStringSubmatch(err.Error())
 		require.Len(t, kept, 2)
 		text, err := os.ReadFile(kept[1])

@@ -26,8 +26,8 @@ const (
 	queryBizType  = `SELECT UTC_TIMESTAMP(6), ` + bizTypeColumns + bizTypeState + ` FROM t_seq_biz_type WHERE name = ?`
 )
 
-// ErrExists is a biz type whose name is taken.
-var ErrExists = errors.New("a biz type of this name exists")
+// ErrExists is a biz type or a token whose name is taken.
+var ErrExists = errors.New("the name is taken")
 
 // CreateBizType adds a biz type at revision 1. Its cursor is made with its first allocation. It returns ErrExists where
 // the name is taken, and the faults of the settings as sequence.InvalidError.

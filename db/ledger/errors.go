@@ -58,6 +58,21 @@ func isAway(err error) bool {
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
+// awayBy says what is wrong with the server, where it says so itself: callers and operators are told no more than this.
+func awayBy(err error) string {
+	switch number(err) {
+	case errDiskFull, errErrorOnWrite, errTableFull:
+		return "the ledger's disk is full"
+	case errDatabaseDenied, errAccessDenied:
+		return "the ledger refuses the user or the password of LACUNA_MYSQL_DSN"
+	case errOptionPrevents, errReadOnlyTx, errReadOnlyMode:
+		return "the ledger's server is read-only"
+	case errTooManyConnections, errUserLimit:
+		return "the ledger has no connection left"
+	}
+	return "the ledger is away"
+}
+
 // isConnectionLost is an answer that never came: what was asked may have been done.
 func isConnectionLost(err error) bool {
 	var netErr *net.OpError
@@ -76,7 +91,9 @@ func classify(tried string, err error) error {
 		errors.As(err, &revision):
 		return err
 	case isAway(err):
-		return &sequence.UnavailableError{What: "the ledger is away", Cause: fmt.Errorf("%s: %w", tried, err)}
+		return &sequence.UnavailableError{What: awayBy(err), Cause: fmt.Errorf("%s: %w", tried, err)}
+	case number(err) == errNoSuchTable:
+		return fmt.Errorf("ledger: %s: a table is missing, run `lacuna migrate up`: %w", tried, err)
 	}
 	return fmt.Errorf("ledger: %s: %w", tried, err)
 }

@@ -35,7 +35,7 @@ func (l *Ledger) CreateToken(ctx context.Context, t access.Token, lifetime time.
 	_, err = l.exec(ctx, insertToken, t.Name, t.Hash[:], t.Role.String(), string(bizTypes), t.Rate, t.AbandonBudget, t.CreatedBy,
 		lifetime.Microseconds(), lifetime.Microseconds())
 	if number(err) == errDuplicateKey {
-		return fmt.Errorf("token %s: %w: names are never given twice, take another", t.Name, ErrExists)
+		return fmt.Errorf("token %s: %w, and names are never given twice: take another", t.Name, ErrExists)
 	}
 	return classify("make token "+t.Name, err)
 }

@@ -29,10 +29,11 @@ type settings struct {
 // password is that of a database which only this machine reaches.
 const password = "lacuna"
 
-// The databases of the ledger and of the shop, on one server.
+// The databases of the ledger, of the demo shop, and of whoever follows docs/getting-started.md, on one server.
 const (
 	ledgerDatabase = "lacuna"
 	shopDatabase   = "lacuna_shop"
+	ownDatabase    = "shop"
 )
 
 func (s settings) path(parts ...string) string {

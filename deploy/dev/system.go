@@ -161,7 +161,7 @@ func (y *system) startMariaDB(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	err = errors.Join(server.CreateDatabase(ctx, ledgerDatabase), server.CreateDatabase(ctx, shopDatabase))
+	err = errors.Join(server.CreateDatabase(ctx, ledgerDatabase), server.CreateDatabase(ctx, shopDatabase), server.CreateDatabase(ctx, ownDatabase))
 	return devenv.Address(y.settings.MariaDBPort), err
 }
 
@@ -198,6 +198,9 @@ func (y *system) dsn(database string) string {
 	return fmt.Sprintf("lacuna:%s@tcp(%s)/%s", password, devenv.Address(y.settings.MariaDBPort), database)
 }
 
+func (y *system) redisURL() string {
+	return fmt.Sprintf("redis://%s/0", devenv.Address(y.settings.RedisPort))
+}
 func (y *system) apiURL() string { return "http://" + devenv.Address(y.settings.APIPort) }
 func (y *system) uiURL() string  { return "http://" + devenv.Address(y.settings.TemporalUIPort) }
 
@@ -250,7 +253,7 @@ func (y *system) startStarter(ctx context.Context) (string, error) {
 func (y *system) startProgram(ctx context.Context, name string, opsPort int) (string, error) {
 	ops := devenv.Address(opsPort)
 	spec := devenv.Spec{Name: "the " + name, Path: y.settings.path("bin", name), Log: y.settings.path("log", name+".log"), Env: []string{
-		"LACUNA_MYSQL_DSN=" + y.dsn(ledgerDatabase), fmt.Sprintf("LACUNA_REDIS_URL=redis://%s/0", devenv.Address(y.settings.RedisPort)),
+		"LACUNA_MYSQL_DSN=" + y.dsn(ledgerDatabase), "LACUNA_REDIS_URL=" + y.redisURL(),
 		"LACUNA_LISTEN=" + devenv.Address(y.settings.APIPort), "LACUNA_OPS_LISTEN=" + ops, "LACUNA_TEMPORAL_UI_URL=" + y.uiURL(),
 		"TEMPORAL_ADDRESS=" + devenv.Address(y.settings.TemporalPort), "TEMPORAL_NAMESPACE=" + devenv.TemporalNamespace,
 	}}
@@ -309,8 +312,10 @@ Try, and look at the lifecycle after each (the file holds an admin's token for t
   curl -s -H @%s %s/Get -H 'Content-Type: application/json' -d '{"bizType":"ORDER","seqNo":"A-000001"}'
 
   export LACUNA_TOKEN_FILE=%s LACUNA_API=%s    # for %s
+  export LACUNA_MYSQL_DSN='%s' LACUNA_REDIS_URL=%s TEMPORAL_ADDRESS=%s    # and for its look at the servers
+  '%s' is an empty database for a service of yours
 `, y.apiURL(), y.apiURL(), near(y.tokenFile()), y.uiURL(), y.uiURL()+"/namespaces/"+devenv.TemporalNamespace+"/workflows/"+n.Ticket, header, service, header, service, header, service,
-		near(y.tokenFile()), y.apiURL(), near(y.settings.path("bin", "lacuna")))
+		near(y.tokenFile()), y.apiURL(), near(y.settings.path("bin", "lacuna")), y.dsn(ledgerDatabase), y.redisURL(), devenv.Address(y.settings.TemporalPort), y.dsn(ownDatabase))
 	return nil
 }
 
