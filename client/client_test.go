@@ -258,6 +258,44 @@ func TestAStepBackIsWaitedOut(t *testing.T) {
 	require.ErrorContains(t, err, "ORDER")
 }
 
+// told is a log that can be waited for.
+type told struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *told) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *told) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// A caller whose context has no end does not stand still without a word, and hears it once.
+func TestAServiceThatIsAwayIsToldOf(t *testing.T) {
+	log := &told{}
+	c, s := setup(t, client.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
+	ctx, cancel := context.WithCancel(t.Context())
+	after := 0 // calls since it was told
+	s.setFault(func(string) error {
+		if strings.Contains(log.String(), "next of ORDER") {
+			if after++; after == 2 {
+				cancel()
+			}
+		}
+		return connect.NewError(connect.CodeUnavailable, errors.New("the lease is over"))
+	})
+	_, err := c.Next(ctx, "ORDER")
+	require.ErrorIs(t, err, sequence.ErrUnavailable)
+	require.Equal(t, 1, strings.Count(log.String(), "next of ORDER"))
+	require.Contains(t, log.String(), "the lease is over")
+}
+
 func TestCallsAreTriedAgain(t *testing.T) {
 	for name, fault := range map[string]error{
 		"while the service is away": connect.NewError(connect.CodeUnavailable, errors.New("away")),

@@ -65,10 +65,16 @@ func TestTheAPIOverPlainJSON(t *testing.T) {
 			{"Confirm", `{"bizType":"DEMO","seqNo":"D-999998"}`},
 			{"Abandon", `{"ticket":"DEMO~D-999998~1"}`},
 			{"Get", `{"bizType":"DEMO","seqNo":"D-999998"}`},
+			{"Get", `{"bizType":"DEMO","seqNo":"12"}`},
+			{"Get", `{"bizType":"NONE","seqNo":"D-000001"}`},
 		} {
 			status, answer := s.call(t, tt.method, tt.body)
 			require.Equal(t, http.StatusNotFound, status, "%s %s: %v", tt.method, tt.body, answer)
 			require.Equal(t, "not_found", answer["code"])
+		}
+		for seqNo, why := range map[string]string{"D-999998": "no such number was allocated yet", "12": "it is not of the format D-{seq:6}"} {
+			_, answer := s.call(t, "Get", `{"bizType":"DEMO","seqNo":"`+seqNo+`"}`)
+			require.Contains(t, answer["message"], why)
 		}
 	})
 

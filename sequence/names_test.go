@@ -104,6 +104,9 @@ func TestErrorsAreSentinels(t *testing.T) {
 	err := error(&sequence.RefusedError{Outcome: sequence.OutcomeStale, Asked: asked, Current: current, State: sequence.Allocated})
 	require.ErrorIs(t, err, sequence.ErrStale)
 	require.Contains(t, err.Error(), "ORDER~A-1~2, ALLOCATED")
+	err = &sequence.RefusedError{Outcome: sequence.OutcomeConflict, Asked: asked, Current: asked, State: sequence.Confirmed}
+	require.ErrorIs(t, err, sequence.ErrConflict)
+	require.Contains(t, err.Error(), "for another biz key")
 	cause := errors.New("connection refused")
 	err = &sequence.UnavailableError{What: "the ledger is away", Cause: cause}
 	require.ErrorIs(t, err, sequence.ErrUnavailable)
