@@ -23,7 +23,7 @@ func TestDocumentsShowCommandsThatThereAre(t *testing.T) {
 	files, err := filepath.Glob("../../docs/*.md")
 	require.NoError(t, err)
 	seen := 0
-	for _, file := range append(files, "../../README.md") {
+	for _, file := range append(files, "../../README.md", "../../README.zh-CN.md") {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, match := range append(inSession.FindAllStringSubmatch(string(text), -1), inText.FindAllStringSubmatch(string(text), -1)...) {
