@@ -139,7 +139,7 @@ func (y *system) find(ctx context.Context) (string, error) {
 }
 
 func (y *system) build(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", y.settings.path("bin")+string(filepath.Separator),
+	out, err := exec.CommandContext(ctx, "go", "build", "-buildvcs=auto", "-o", y.settings.path("bin")+string(filepath.Separator),
 		"./starter", "./worker", "./cmd/lacuna", "./deploy/demo").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, strings.TrimSpace(string(out)))
