@@ -67,10 +67,10 @@ func TestTheImportOfTheREADME(t *testing.T) {
 	}
 	require.Len(t, outs, 2)
 	require.ErrorIs(t, errs[0], errFindings, "the dry run would be refused for its hole")
-	require.Contains(t, outs[0], "1 values are not named:\n  ORDER 3\n")
+	require.Contains(t, outs[0], "not named: 1 value\n  ORDER 3\n")
 	require.Contains(t, outs[0], "nothing was written")
 	require.NoError(t, errs[1])
-	require.Contains(t, outs[1], "3 numbers were imported, 1 values declared as skipped")
+	require.Contains(t, outs[1], "imported: 3 numbers, 1 value declared as skipped")
 	require.Contains(t, outs[1], "ORDER: 4 values up to 4: 1 ALLOCATED, 1 CONFIRMED, 1 REPLAYABLE, 1 skipped\nevery value is accounted for\n")
 }
 
@@ -160,7 +160,7 @@ func TestAnImportOfATable(t *testing.T) {
 	require.Contains(t, out, "the import would be done")
 	out, err = lacuna(t, args...)
 	require.NoError(t, err)
-	require.Contains(t, out, "2 numbers were imported; they are of batch import-")
+	require.Contains(t, out, "imported: 2 numbers; they are of batch import-")
 	out, err = lacuna(t, args...)
 	require.NoError(t, err)
 	require.Contains(t, out, "nothing was left to import\n")

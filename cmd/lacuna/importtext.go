@@ -16,7 +16,7 @@ import (
 
 // writeImport says what the source brings, what is wrong with it and what it leaves out.
 func writeImport(out io.Writer, r ledger.ImportReport) {
-	fmt.Fprintf(out, "%s: %d numbers\n\n", r.BizType, r.Numbers)
+	fmt.Fprintf(out, "%s: %s\n\n", r.BizType, counted(r.Numbers, "number"))
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "numbers\tthere\there\t")
 	moves := slices.SortedFunc(maps.Keys(r.Moves), func(a, b ledger.ImportMove) int {
@@ -47,7 +47,7 @@ func writeHoles(out io.Writer, r ledger.ImportReport) {
 	if len(r.Holes) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\n%d values are not named:\n", r.HoleCount())
+	fmt.Fprintf(out, "\nnot named: %s\n", counted(r.HoleCount(), "value"))
 	for _, h := range r.Holes {
 		fmt.Fprintf(out, "  %s %s\n", numbering(r.BizType, h.Period), valueRange(h.Lo, h.Hi))
 	}
@@ -60,7 +60,7 @@ func writeFaults(out io.Writer, r ledger.ImportReport) {
 	if len(r.Faults) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\n%d faults:\n", r.FaultCount())
+	fmt.Fprintf(out, "\n%s:\n", counted(r.FaultCount(), "fault"))
 	for _, f := range r.Faults {
 		line := "  "
 		if f.Line > 0 {
@@ -82,12 +82,12 @@ func writeImported(out io.Writer, r ledger.ImportReport, holes ledger.Holes) {
 		fmt.Fprintln(out, "nothing was left to import")
 		return
 	}
-	fmt.Fprintf(out, "%d numbers were imported", r.Imported)
+	fmt.Fprintf(out, "imported: %s", counted(r.Imported, "number"))
 	switch {
 	case r.Closed > 0 && holes == ledger.HolesPool:
-		fmt.Fprintf(out, ", %d values pooled", r.Closed)
+		fmt.Fprintf(out, ", %s pooled", counted(r.Closed, "value"))
 	case r.Closed > 0:
-		fmt.Fprintf(out, ", %d values declared as skipped", r.Closed)
+		fmt.Fprintf(out, ", %s declared as skipped", counted(r.Closed, "value"))
 	}
 	fmt.Fprintf(out, "; they are of batch %s\n", r.BatchID)
 }
@@ -108,7 +108,7 @@ func writeClosure(out io.Writer, a ledger.Audit) {
 		class(r.Skipped, "skipped")
 		class(r.Unaccounted, "unaccounted")
 		class(r.UnknownStatus, "in an unknown state")
-		fmt.Fprintf(out, "  %s: %d values up to %d: %s\n", numbering(r.BizType, r.Period), r.Values(), r.Cursor, strings.Join(classes, ", "))
+		fmt.Fprintf(out, "  %s: %s up to %d: %s\n", numbering(r.BizType, r.Period), counted(r.Values(), "value"), r.Cursor, strings.Join(classes, ", "))
 	}
 	if a.Clean() {
 		fmt.Fprintln(out, "every value is accounted for")

@@ -78,7 +78,7 @@ func (c verifyCommand) print(out io.Writer, v *lacunav1.VerifySealsResponse) err
 		fmt.Fprintln(out, "every sealed number is what its seal says")
 		return nil
 	}
-	fmt.Fprintf(out, "%d faults:\n", int64(len(v.GetFaults()))+v.GetFaultsLeft())
+	fmt.Fprintf(out, "%s:\n", counted(int64(len(v.GetFaults()))+v.GetFaultsLeft(), "fault"))
 	for _, f := range v.GetFaults() {
 		fmt.Fprintf(out, "  %s\n", sealFaultLine(f))
 	}
