@@ -403,7 +403,8 @@ func bury(n *Number, c Command) Outcome {
 	return OutcomeSuperseded
 }
 
-// requeue sends a dead number back: into a full window, unless one has passed in this life.
+// requeue sends a dead number back: into a full window, unless one has passed in this life. Which life this is must be
+// known for that: one that the ledger has forgotten may have been given up just now.
 func requeue(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	if n.Life != c.Ticket.Life || n.State != Dead {
 		return OutcomeNotDead
@@ -413,7 +414,7 @@ func requeue(rules BizType, n *Number, c Command, now time.Time) Outcome {
 	}
 	abandoned := n.AbandonedTime
 	giveUp(rules, n, now, c.Reason)
-	if n.RetryTimes = 0; !abandoned.IsZero() && !now.Before(abandoned.Add(rules.SafetyWindow)) {
+	if n.RetryTimes = 0; !n.LifeUnsure && !abandoned.IsZero() && !now.Before(abandoned.Add(rules.SafetyWindow)) {
 		n.AbandonedTime, n.Deadline = abandoned, now
 	}
 	n.Tracked = false // its run has closed

@@ -52,7 +52,7 @@ func (n Number) NextTicket() Ticket {
 // NextLife is the life that begins when the number is handed out next: one above every life that it may have had.
 func (n Number) NextLife() int32 {
 	if n.LifeUnsure {
-		return n.Life + lostLives + 1
+		return n.nextUnsureLife()
 	}
 	return n.Life + 1
 }

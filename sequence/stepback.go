@@ -3,15 +3,26 @@ package sequence
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
 // ErrSteppedBack means that the ledger is behind what was seen of it before. See SteppedBackError.
 var ErrSteppedBack = errors.New("the ledger has stepped back")
 
-// lostLives is how many lives above the last one that the ledger knows a number may have had before the ledger
-// stepped back. Its next life begins above them, so that no ticket is ever given twice.
+// After a step back a number begins its next life above every one that it may have had and the ledger has forgotten,
+// so that no ticket is ever given twice. A fixed distance would not do: the same backup may be restored again, after the
+// number was issued from there. So such a life is counted in the seconds from lifeEpoch to when the number was sent back, which
+// is later each time; int32 lasts until 2092. lostLives is the distance at least, where a clock was wrong.
 const lostLives = 1_000
+
+var lifeEpoch = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// nextUnsureLife is the next life of a number with lives that the ledger does not know.
+func (n Number) nextUnsureLife() int32 {
+	seconds := n.AbandonedTime.Unix() - lifeEpoch.Unix() // below 0 where it was never given up
+	return int32(min(max(int64(n.Life)+lostLives+1, seconds), math.MaxInt32))
+}
 
 // Mark is the highest value that was seen allocated in a period of a biz type.
 type Mark struct {

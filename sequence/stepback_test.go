@@ -1,7 +1,9 @@
 package sequence_test
 
 import (
+	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -73,6 +75,21 @@ func TestADoubtedNumberIsIssuedAgainUnderATicketThatNobodyWasGiven(t *testing.T)
 	require.Equal(t, next, d.Number.Life)
 	require.Equal(t, next+1, d.Number.NextLife(), "from here on the ledger knows its lives")
 	require.Equal(t, sequence.OutcomeConflict, sequence.Decide(rules, d.Number, asks(sequence.Confirm, n, 3), now).Outcome)
+}
+
+// One backup is restored twice. What was issued from it in between is forgotten, too.
+func TestABackupThatIsRestoredAgainGivesOtherTickets(t *testing.T) {
+	sentBack := func(at time.Time) sequence.Number {
+		dead := doubted(t, sequence.Replayable, 2)
+		d := sequence.Decide(rules, dead, asks(sequence.Requeue, dead, 2), at)
+		require.Equal(t, sequence.OutcomeRequeued, d.Outcome)
+		require.Equal(t, at.Add(rules.SafetyWindow), d.Number.Deadline, "whoever was given it last may still say so")
+		return d.Number
+	}
+	first, second := sentBack(now), sentBack(now.Add(time.Minute))
+	require.Greater(t, second.NextLife(), first.NextLife())
+	require.Greater(t, sentBack(time.Date(2024, 1, 1, 0, 0, 1, 0, time.UTC)).NextLife(), int32(1_000), "a clock that is wrong")
+	require.Equal(t, int32(math.MaxInt32), sentBack(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)).NextLife())
 }
 
 // Nothing that issues a number or brings one back happens while its biz type is stopped.
