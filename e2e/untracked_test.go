@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -152,5 +153,58 @@ func TestABizTypeThatNeedsNoneCostsItsIssueOnly(t *testing.T) {
 	require.Zero(t, free)
 	require.Equal(t, "OUTCOME_ALREADY_CONFIRMED", s.settle(t, "Confirm", first["ticket"].(string)))
 	require.Equal(t, "failed_precondition", s.settle(t, "Abandon", first["ticket"].(string)))
+	s.closure(t)
+}
+
+// The rules change while callers take numbers, and a process hears of it seconds later. What a caller was told of its
+// number holds: one that is final is never given to another, and one that waits for a confirm can be confirmed or given up.
+func TestWhatACallerWasToldHoldsWhenTheRulesChange(t *testing.T) {
+	s := newStack(t)
+	s.put(t, `{"name":"TRACE","format":"T-{seq:9}","confirmTimeout":"1s","safetyWindow":"1s","reuse":"REUSE_NEVER","track":"TRACK_NONE","durableIssue":true}`)
+	final, waits := map[string]bool{}, map[string]string{} // seq nos; tickets by seq no
+	calls := 0
+	take := func() {
+		calls++
+		header := http.Header{}
+		if calls%2 == 0 {
+			header.Set("Idempotency-Key", fmt.Sprint("call-", calls))
+		}
+		status, answer := s.postWith(t, header, "SequenceService/Next", `{"bizType":"TRACE","count":5}`)
+		if status != http.StatusOK {
+			return // memory is filled again under the new rules
+		}
+		for _, n := range answer["numbers"].([]any) {
+			n := n.(map[string]any)
+			seqNo := n["seqNo"].(string)
+			require.False(t, final[seqNo], "%s is final, and was given to another", seqNo)
+			if n["confirmBy"] == nil {
+				final[seqNo] = true
+			} else {
+				waits[seqNo] = n["ticket"].(string)
+			}
+		}
+	}
+	change := func(fields string) {
+		_, answer := s.post(t, "OperatorService/GetBizType", `{"name":"TRACE"}`)
+		s.put(t, fmt.Sprintf(`{"name":"TRACE","revision":"%v",%s}`, answer["bizType"].(map[string]any)["revision"], fields))
+	}
+	for _, to := range []struct {
+		fields string
+		come   func() bool
+	}{
+		{`"reuse":"REUSE_ANY","track":"TRACK_EVERY"`, func() bool { return len(waits) > 0 }},
+		{`"reuse":"REUSE_NEVER","track":"TRACK_NONE"`, func() bool { was := len(final); take(); return len(final) > was }},
+	} {
+		take()
+		change(to.fields)
+		testkit.Eventually(t, func() bool { take(); return to.come() }, "the new rules never come: %s", to.fields)
+	}
+	require.NotEmpty(t, final)
+	for seqNo := range final {
+		require.Equal(t, sequence.Confirmed, s.row(t, "TRACE", seqNo).State, seqNo)
+	}
+	for seqNo := range waits {
+		require.NotEqual(t, sequence.Confirmed, s.row(t, "TRACE", seqNo).State, "%s: nobody confirmed it", seqNo)
+	}
 	s.closure(t)
 }

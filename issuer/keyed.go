@@ -47,13 +47,14 @@ func (i *Issuer) nextKeyed(ctx context.Context, b *buffer, r Request, begun time
 	if err != nil {
 		return nil, err
 	}
-	confirmBy := b.rules.Load().ConfirmBy(begun)
+	rules := b.rules.Load()
+	confirmBy := rules.ConfirmBy(begun)
 	handOuts, called := make([]handOut, 0, h.count), telemetry.TraceOf(ctx)
 	for _, part := range h.parts() {
 		for j := range part {
 			issued = append(issued, issuedOf(&part[j], confirmBy))
 			telemetry.LinkTo(ctx, part[j].number.Trace) // the life before
-			handOuts = append(handOuts, handOut{held: &part[j], bizKey: r.BizKey, trace: called, untold: true})
+			handOuts = append(handOuts, handOut{held: &part[j], bizKey: r.BizKey, trace: called, final: rules.FinalAtIssue(), untold: true})
 		}
 	}
 	outcome := make(chan keyedOutcome, 1)
@@ -138,6 +139,8 @@ func (i *Issuer) repeatOf(ctx context.Context, b *buffer, r Request) ([]Issued, 
 		switch {
 		case n.Life == ticket.Life && n.State == sequence.Allocated:
 			confirmBy = now.Add(n.Deadline.Sub(i.clock.Load().now()))
+		case n.Life == ticket.Life && n.State == sequence.Confirmed && n.Reason == sequence.ReasonFinalAtIssue:
+			confirmBy = time.Time{} // as it was told first, whatever the rules say now
 		case n.Life == ticket.Life && n.State == sequence.Confirmed:
 		default:
 			return nil, &sequence.KeySpentError{Key: r.IdempotencyKey, Ticket: ticket, Current: n.Ticket(), State: n.State}

@@ -79,17 +79,18 @@ func (i *Issuer) Next(ctx context.Context, r Request) ([]Issued, error) {
 		return nil, err
 	}
 	var wait *receipt
-	if b.rules.Load().DurableIssue || h.durable() {
+	rules := b.rules.Load()
+	if rules.DurableIssue || h.durable() {
 		wait = newReceipt(h.count)
 	}
 	gone, called := ctx.Err() != nil, telemetry.TraceOf(ctx)
 	issued := make([]Issued, 0, h.count)
-	confirmBy := b.rules.Load().ConfirmBy(begun)
+	confirmBy := rules.ConfirmBy(begun)
 	for _, part := range h.parts() {
 		for j := range part {
 			issued = append(issued, issuedOf(&part[j], confirmBy))
 			telemetry.LinkTo(ctx, part[j].number.Trace) // the life before
-			queue.put(handOut{held: &part[j], bizKey: r.BizKey, trace: called, callerGone: gone, untold: wait != nil, receipt: wait})
+			queue.put(handOut{held: &part[j], bizKey: r.BizKey, trace: called, callerGone: gone, final: rules.FinalAtIssue(), untold: wait != nil, receipt: wait})
 		}
 	}
 	if gone {

@@ -35,6 +35,7 @@ type handOut struct {
 	bizKey     string
 	trace      string // of the call; see sequence.Command
 	callerGone bool
+	final      bool     // it is told that no confirm is waited for
 	untold     bool     // nobody is told of the number before it is written down
 	receipt    *receipt // of a caller who waits for that; nil where none does
 }
@@ -180,7 +181,7 @@ func (h handOut) command() sequence.Command {
 	n := h.held.number
 	return sequence.Command{
 		Kind: sequence.Record, Ticket: n.NextTicket(), Owner: n.Owner, BatchID: n.BatchID, BizKey: h.bizKey, Trace: h.trace,
-		CallerGone: h.callerGone || h.receipt != nil && h.receipt.gone.Load(), Waiting: h.untold,
+		Final: h.final, CallerGone: h.callerGone || h.receipt != nil && h.receipt.gone.Load(), Waiting: h.untold,
 	}
 }
 

@@ -134,6 +134,9 @@ type Command struct {
 	Lease time.Duration
 	// CallerGone: of Record. The caller left before it was answered, so the life begins abandoned.
 	CallerGone bool
+	// Final: of Record. The caller is told that the number is in use for good, and waits for no confirm. What it is told is
+	// what counts, whatever the rules say when it is written down; see BizType.FinalAtIssue.
+	Final bool
 	// Untracked: of Record and Abandon. The number has no run of its own, whatever its biz type says:
 	// Temporal is behind.
 	Untracked bool

@@ -152,7 +152,7 @@ func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		case c.CallerGone:
 			giveUp(rules, n, now, ReasonCallerGone)
 			trackGivenUp(rules, n, c)
-		case rules.FinalAtIssue():
+		case c.Final:
 			hold(n, now, ReasonFinalAtIssue)
 		default:
 			n.State, n.Deadline, n.Reason = Allocated, now.Add(rules.ConfirmTimeout), ""

@@ -132,7 +132,9 @@ func TestANumberThatNobodySeesToIsFinalAtItsIssue(t *testing.T) {
 	final := sequence.NewBizType("ORDER", format(t, "A-{seq:6}"))
 	final.Reuse, final.Track, final.DurableIssue, final.DirectSignals = sequence.ReuseNever, sequence.TrackNone, true, false
 	require.NoError(t, final.Validate())
-	issued := sequence.Decide(final, row(sequence.Reserved, 0, false), command(sequence.Record, 1), now)
+	told := command(sequence.Record, 1)
+	told.Final = true
+	issued := sequence.Decide(final, row(sequence.Reserved, 0, false), told, now)
 	require.Equal(t, sequence.OutcomeRecorded, issued.Outcome)
 	n := issued.Number
 	require.Equal(t, sequence.Confirmed, n.State)
@@ -150,7 +152,7 @@ func TestANumberThatNobodySeesToIsFinalAtItsIssue(t *testing.T) {
 		require.Equal(t, sequence.OutcomeAlreadyRecorded, sequence.Decide(final, n, command(sequence.Record, 1), now).Outcome)
 	})
 	t.Run("a caller who left before the answer gives it up", func(t *testing.T) {
-		left := command(sequence.Record, 1)
+		left := told
 		left.CallerGone = true
 		require.Equal(t, sequence.Abandoned, sequence.Decide(final, row(sequence.Reserved, 0, false), left, now).Number.State)
 	})
@@ -162,10 +164,19 @@ func TestANumberThatNobodySeesToIsFinalAtItsIssue(t *testing.T) {
 			b := final
 			change(&b)
 			require.NoError(t, b.Validate())
+			require.False(t, b.FinalAtIssue())
 			d := sequence.Decide(b, row(sequence.Reserved, 0, false), command(sequence.Record, 1), now)
 			require.Equal(t, sequence.Allocated, d.Number.State)
 			require.Equal(t, b.ConfirmBy(now), d.Number.Deadline)
 		}
+	})
+	t.Run("what its caller was told counts, when the rules have changed by the time that it is written down", func(t *testing.T) {
+		waits := final
+		waits.Reuse = sequence.ReuseAny
+		require.Equal(t, sequence.Confirmed, sequence.Decide(waits, row(sequence.Reserved, 0, false), told, now).Number.State)
+		d := sequence.Decide(final, row(sequence.Reserved, 0, false), command(sequence.Record, 1), now)
+		require.Equal(t, sequence.Allocated, d.Number.State)
+		require.Equal(t, now.Add(final.ConfirmTimeout), d.Number.Deadline)
 	})
 	t.Run("a timeout that is never over leaves no dead letters", func(t *testing.T) {
 		final.OnTimeout = sequence.OnTimeoutDeadLetter

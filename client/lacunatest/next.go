@@ -38,6 +38,7 @@ func (m *memory) Next(_ context.Context, asked wire.Asked) ([]wire.Issued, error
 	for i, r := range taken {
 		d := m.decide(of, r, sequence.Command{
 			Kind: sequence.Record, Ticket: r.number.NextTicket(), Owner: owner, BatchID: r.number.BatchID, BizKey: asked.BizKey,
+			Final: of.rules.FinalAtIssue(),
 		})
 		issued[i] = issuedOf(d.Number, d.Number.Ticket(), d.Wait)
 	}
