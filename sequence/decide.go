@@ -168,6 +168,8 @@ func record(rules BizType, n *Number, c Command, now time.Time) Outcome {
 		return OutcomeAlreadyRecorded
 	case c.Waiting:
 		return OutcomeSuperseded // nobody has been told of it
+	case n.State == Dead && n.LifeUnsure:
+		return OutcomeSuperseded // from before a step back: its holder's own confirm says it
 	}
 	return OutcomeConflict
 }

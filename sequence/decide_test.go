@@ -304,7 +304,7 @@ doubt     | 2 CONFIRMED   | *   | SUPERSEDED             | =                    
 doubt     | 2 ABANDONED   | *   | DEAD>DEAD              | =                      | =                      | =                      | =
 doubt     | 2 REPLAYABLE  | *   | DEAD>DEAD              | =                      | =                      | =                      | =
 doubt     | 2 REPLAYED    | *   | DEAD>DEAD              | =                      | =                      | =                      | =
-doubt     | 2 DEAD        | *   | ALREADY_DEAD>DEAD      | =                      | =                      | =                      | =
+doubt     | 2 DEAD        | *   | DEAD>DEAD              | =                      | =                      | =                      | =
 doubt     | 2 RETIRED     | *   | SUPERSEDED             | =                      | =                      | =                      | =
 `
 

@@ -13,7 +13,7 @@ var ErrSteppedBack = errors.New("the ledger has stepped back")
 // After a step back a number begins its next life above every one that it may have had and the ledger has forgotten,
 // so that no ticket is ever given twice. A fixed distance would not do: the same backup may be restored again, after the
 // number was issued from there. So such a life is counted in the seconds from lifeEpoch to when the number was sent back, which
-// is later each time; int32 lasts until 2092. lostLives is the distance at least, where a clock was wrong.
+// is later each time; int32 lasts until 2092. lostLives is the distance where a clock was wrong.
 const lostLives = 1_000
 
 var lifeEpoch = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -21,7 +21,10 @@ var lifeEpoch = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 // nextUnsureLife is the next life of a number with lives that the ledger does not know.
 func (n Number) nextUnsureLife() int32 {
 	seconds := n.AbandonedTime.Unix() - lifeEpoch.Unix() // below 0 where it was never given up
-	return int32(min(max(int64(n.Life)+lostLives+1, seconds), math.MaxInt32))
+	if seconds <= int64(n.Life) {
+		seconds = int64(n.Life) + lostLives + 1
+	}
+	return int32(min(seconds, math.MaxInt32))
 }
 
 // Mark is the highest value that was seen allocated in a period of a biz type.
@@ -58,9 +61,12 @@ func doubt(n *Number, c Command, now time.Time) Outcome {
 	switch n.State {
 	case Confirmed, Retired:
 		return OutcomeSuperseded
-	case Dead:
-		n.LifeUnsure = true
-		return OutcomeAlreadyDead
+	case Dead: // for a reason that may be long over, too
+		if n.LifeUnsure {
+			return OutcomeAlreadyDead
+		}
+		n.LifeUnsure, n.Reason = true, c.Reason
+		return OutcomeDead
 	case Reserved, Allocated, Abandoned, Replayable, Replayed:
 	}
 	if n.Life == 0 {

@@ -95,10 +95,14 @@ func (s *operatorService) RaiseLedger(ctx context.Context, r *connect.Request[la
 		}
 		return connect.NewResponse(response), nil
 	}
-	if len(standing.away) > 0 && m.GetAtLeast() == 0 {
+	at := standing.newestCursor()
+	if len(standing.away) > 0 && m.GetAtLeast() <= at {
 		return nil, apiError(&sequence.UnavailableError{
-			What: standing.away[0] + ": repeat it when that is back, or say by at_least which value was certainly allocated",
+			What: fmt.Sprintf("%s: repeat it when that is back, or say by at_least, above %d, which value was certainly allocated", standing.away[0], at),
 		})
+	}
+	if b.SteppedBack == 0 && m.GetAtLeast() <= at {
+		return nil, apiError(sequence.Invalidf("atLeast", "%s has not stepped back as far as anybody knows, or was raised before, and is issued: to raise it all the same, name a value above its cursor, %d", b.Name, at))
 	}
 	ctx, cancel := s.untilStopped(ctx)
 	defer cancel()
@@ -135,6 +139,9 @@ func (s *operatorService) standing(ctx context.Context, b sequence.BizType, marg
 	highest := map[string]int64{}
 	know := func(by string, marks ...sequence.Mark) {
 		for _, m := range marks {
+			if m.Value > b.Format.Max() {
+				continue // a counter that somebody set by hand: there is no such number
+			}
 			if was, ok := highest[m.Period]; !ok || m.Value > was {
 				highest[m.Period], st.knownBy[m.Period] = m.Value, by
 			}
@@ -151,6 +158,9 @@ func (s *operatorService) standing(ctx context.Context, b sequence.BizType, marg
 		return st, err
 	}
 	last := b.Period(now)
+	if b.SteppedBack > 0 {
+		know(knownByLedger, sequence.Mark{BizType: b.Name, Period: last, Value: b.Start - 1}) // nobody may have been told of its first block
+	}
 	for _, m := range append(cursors, known...) {
 		last = max(last, m.Period)
 	}
@@ -170,6 +180,14 @@ func (s *operatorService) standing(ctx context.Context, b sequence.BizType, marg
 	}
 	st.targets = ledger.PlanRaise(b, cursors, marks, margin)
 	return st, nil
+}
+
+// newestCursor is where the cursor of the last period is.
+func (st standing) newestCursor() int64 {
+	if len(st.targets) == 0 {
+		return st.bizType.Start - 1
+	}
+	return st.targets[len(st.targets)-1].Cursor
 }
 
 func (st standing) message() *lacunav1.LedgerStanding {

@@ -28,6 +28,9 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close(ctx)) }()
+	if err := p.AwaitMemory(ctx); err != nil {
+		return err
+	}
 
 	i, err := issuer.New(ctx, p.Ledger, p.Pool, issuer.Temporal{Client: p.Temporal, Namespace: p.Namespace}, issuer.WithLease(settings.Lease), issuer.WithLogger(p.Log), issuer.WithMeter(p.Meters.Meter("lacuna")),
 		issuer.WithTracer(p.Tracers.Tracer("lacuna")))

@@ -96,6 +96,7 @@ type application struct {
 	lives     []sequence.Number
 	conflicts []conflict
 	deaths    []death
+	restated  []death // of what was dead already, for another cause
 	handled   []handled
 	events    []sequence.Event
 
@@ -229,13 +230,18 @@ func (a *application) note(was sequence.Number, c sequence.Command, d sequence.D
 		if c.Kind == sequence.Doubt { // the letter is of the life that it begins
 			was.Life, was.IssuedTime = d.Number.Life, d.Number.IssuedTime
 		}
-		a.deaths = append(a.deaths, death{number: was, cause: d.Cause, reason: d.Number.Reason})
+		dead := death{number: was, cause: d.Cause, reason: d.Number.Reason}
+		if was.State == sequence.Dead {
+			a.restated = append(a.restated, dead)
+		} else {
+			a.deaths = append(a.deaths, dead)
+		}
 	}
 	if d.Event == nil {
 		return
 	}
 	a.events = append(a.events, *d.Event)
-	if was.State == sequence.Dead {
+	if was.State == sequence.Dead && d.Number.State != sequence.Dead {
 		a.handle(keyOf(c.Ticket), d.Event.Actor, d.Outcome)
 	}
 }
@@ -263,6 +269,9 @@ func (a *application) writeNotes(tx *sql.Tx, now time.Time) error {
 		return err
 	}
 	if err := insertDeaths(a.ctx, tx, a.deaths, now); err != nil {
+		return err
+	}
+	if err := restateDeaths(a.ctx, tx, a.restated); err != nil {
 		return err
 	}
 	return insertEvents(a.ctx, tx, a.events, now)

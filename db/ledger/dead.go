@@ -49,6 +49,9 @@ const (
 		retry_times, version, cause, dead_reason, dead_time`
 	insertDead = `INSERT INTO t_seq_issue_dead (` + deadColumns + `, resolution, handled_by, handled_time) VALUES `
 	handleDead = `UPDATE t_seq_issue_dead FORCE INDEX (idx_dead_number) SET resolution = ?, handled_by = ?, handled_time = ? WHERE biz_type = ? AND resolution = '' AND seq_no IN (`
+	// The reason is written first: it tells the cause of before.
+	restateDead = `UPDATE t_seq_issue_dead FORCE INDEX (idx_dead_number) SET dead_reason = LEFT(CONCAT(?, '; before that ', cause, ': ', dead_reason), ?), cause = ?
+		WHERE biz_type = ? AND resolution = '' AND seq_no IN (`
 	// What was requeued in the same life before.
 	fromRequeued = ` FROM t_seq_issue_dead r FORCE INDEX (idx_dead_number)
 		WHERE r.biz_type = d.biz_type AND r.seq_no = d.seq_no AND r.life = d.life AND r.id < d.id AND r.resolution = 'REQUEUED'`
@@ -75,6 +78,26 @@ func insertDeaths(ctx context.Context, tx *sql.Tx, deaths []death, now time.Time
 	query := insertDead + tuples(len(deaths), 20)
 	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
 		return fmt.Errorf("write %d dead letters: %w", len(deaths), err)
+	}
+	return nil
+}
+
+// restateDeaths gives open letters another cause. The one of before stays in words.
+func restateDeaths(ctx context.Context, tx *sql.Tx, deaths []death) error {
+	type group struct {
+		bizType, reason string
+		cause           sequence.DeadCause
+	}
+	groups := map[group][]any{}
+	for _, d := range deaths {
+		g := group{d.number.BizType, d.reason, d.cause}
+		groups[g] = append(groups[g], d.number.SeqNo)
+	}
+	for g, seqNos := range groups {
+		args := append([]any{g.reason, sequence.MaxReason, g.cause.String(), g.bizType}, seqNos...)
+		if _, err := tx.ExecContext(ctx, restateDead+placeholders(len(seqNos))+")", args...); err != nil {
+			return fmt.Errorf("restate %d dead letters of %s: %w", len(seqNos), g.bizType, err)
+		}
 	}
 	return nil
 }

@@ -167,3 +167,9 @@ func (l *Ledger) remember(ctx context.Context) error {
 	l.seen.add(tide, marks...)
 	return nil
 }
+
+// HasAllocated reports whether the ledger has ever given a number: there is nothing that one without could step back from.
+func (l *Ledger) HasAllocated(ctx context.Context) (has bool, err error) {
+	err = l.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM t_seq_cursor)").Scan(&has)
+	return has, classify("look whether numbers were allocated", err)
+}

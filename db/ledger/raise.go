@@ -81,7 +81,7 @@ const followed = 5 * time.Second
 // openStates are those of numbers that may have moved on.
 var openStates = [...]sequence.State{sequence.Reserved, sequence.Allocated, sequence.Abandoned, sequence.Replayable, sequence.Replayed, sequence.Dead}
 
-// Known gives the highest value that this process and the memory know of each period of a biz type. The error is a
+// Known gives the highest value that this process, the memory and the counter of a biz type of source REDIS know of each period. The error is a
 // sequence.UnavailableError where the memory is away; what this process knows is given all the same.
 func (l *Ledger) Known(ctx context.Context, bizType string) ([]sequence.Mark, error) {
 	var err error
@@ -92,7 +92,14 @@ func (l *Ledger) Known(ctx context.Context, bizType string) ([]sequence.Mark, er
 			l.seen.add(tide, marks...)
 		}
 	}
-	return l.seen.of(bizType), err
+	marks := l.seen.of(bizType)
+	if l.counter != nil {
+		last, counterErr := l.counter.Last(ctx, bizType)
+		if err = errors.Join(err, counterErr); last > 0 {
+			marks = append(marks, sequence.Mark{BizType: bizType, Value: last}) // a counter knows no periods
+		}
+	}
+	return marks, err
 }
 
 // Cursors reads the cursors of a biz type in the order of their periods.
@@ -106,7 +113,8 @@ func (l *Ledger) Cursors(ctx context.Context, bizType string) ([]sequence.Mark, 
 }
 
 // PlanRaise says how far each period is to be raised: to the highest value that is known, and by the margin beyond it
-// where numbers may have been allocated that nobody knows, which is the last period and every one that is behind.
+// where numbers may have been allocated that nobody knows, which is the last period, the one before it, whose last block
+// may not have been told at the turn, and every one that is behind.
 // Nothing goes past the format's last number.
 func PlanRaise(b sequence.BizType, cursors, known []sequence.Mark, margin int64) []RaiseTarget {
 	at := map[string]*RaiseTarget{}
@@ -131,7 +139,7 @@ func PlanRaise(b sequence.BizType, cursors, known []sequence.Mark, margin int64)
 	slices.SortFunc(all, func(a, b RaiseTarget) int { return compareKeys(key{a.Period, ""}, key{b.Period, ""}) })
 	var due []RaiseTarget
 	for i, t := range all {
-		if t.Known > t.Cursor || i == len(all)-1 {
+		if t.Known > t.Cursor || i >= len(all)-2 {
 			t.To = min(t.Known+margin, b.Format.Max())
 			due = append(due, t)
 		}
@@ -143,7 +151,7 @@ func PlanRaise(b sequence.BizType, cursors, known []sequence.Mark, margin int64)
 // number of it that was open is left to a person, since what the ledger says of it may be old; the values between
 // the cursor and the target get rows of the same kind, so that whoever was given one can confirm it; and once no
 // process can hold a number of before, it is issued again. Each step is small and may be repeated: call it until
-// Done. Targets count for the first call only.
+// Done. A later call may know more: what its targets have above what is under way is declared as well.
 func (l *Ledger) RaiseNow(ctx context.Context, r Raise) (RaiseResult, error) {
 	var result RaiseResult
 	err := l.raiseNow(ctx, r, &result)
@@ -196,20 +204,34 @@ func (l *Ledger) openRaises(ctx context.Context, r Raise) (open []openRaise, err
 			})
 			return err
 		}
-		if err := read(); err != nil || len(open) > 0 {
+		if err := read(); err != nil {
 			return err
 		}
-		for _, t := range r.Targets {
-			if t.To <= t.Cursor {
-				continue
-			}
-			if _, err := tx.ExecContext(ctx, insertRaise, r.BizType, t.Period, t.Cursor+1, t.To, r.Actor, r.Reason); err != nil {
+		for _, s := range toBegin(open, r.Targets) {
+			if _, err := tx.ExecContext(ctx, insertRaise, r.BizType, s.period, s.lo, s.hi, r.Actor, r.Reason); err != nil {
 				return err
 			}
 		}
 		return read()
 	})
 	return open, err
+}
+
+// toBegin is what is to be declared besides what is under way. A raise moves the cursor, and the margin with it: of one
+// that is under way only what somebody knows above its end goes further, be it that more is known by now.
+func toBegin(open []openRaise, targets []RaiseTarget) (more []openRaise) {
+	for _, t := range targets {
+		end, begun := t.Cursor, len(open) > 0
+		for _, o := range open {
+			if o.period == t.Period {
+				end = max(end, o.hi)
+			}
+		}
+		if t.To > end && (!begun || t.Known > end) {
+			more = append(more, openRaise{period: t.Period, lo: end + 1, hi: t.To})
+		}
+	}
+	return more
 }
 
 // doubt leaves the open numbers to a person, within the call's limit.

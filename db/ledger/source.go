@@ -24,6 +24,9 @@ type Counter interface {
 	// to which the counter is raised where it is lower. It never goes back. The error is a
 	// sequence.UnavailableError; the values may have been taken all the same.
 	Take(ctx context.Context, bizType string, floor int64, count int) (lo int64, err error)
+	// Last gives the highest value that was taken; 0 where the biz type has no counter, or it was lost. The error is a
+	// sequence.UnavailableError.
+	Last(ctx context.Context, bizType string) (int64, error)
 }
 
 // segment takes what comes next on the cursor.

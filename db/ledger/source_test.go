@@ -193,7 +193,26 @@ func TestACounterThatIsAway(t *testing.T) {
 	s.addsUp(t)
 }
 
+// The counter knows of blocks that nobody has told, e.g. of before processes remembered any.
+func TestARaiseAsksTheCounter(t *testing.T) {
+	s := setupSources(t, sequence.SourceRedis)
+	s.allocate(t, "first", 20)
+	s.forget(t, 4)
+	known, err := s.process(t).Known(t.Context(), "ORDER")
+	require.NoError(t, err)
+	require.Equal(t, []sequence.Mark{{BizType: "ORDER", Value: 20}}, known)
+	away, err := ledger.Open(s.dsn, ledger.WithCounter(brokenCounter{}))
+	require.NoError(t, err)
+	defer away.Close() //nolint:errcheck // the server goes with the test
+	_, err = away.Known(t.Context(), "ORDER")
+	require.ErrorIs(t, err, sequence.ErrUnavailable)
+}
+
 type brokenCounter struct{}
+
+func (brokenCounter) Last(context.Context, string) (int64, error) {
+	return 0, &sequence.UnavailableError{What: "the counter is away"}
+}
 
 func (brokenCounter) Take(context.Context, string, int64, int) (int64, error) {
 	return 0, &sequence.UnavailableError{What: "the pool is away", Cause: errors.New("connection refused")}

@@ -20,6 +20,7 @@ const (
 		JOIN (SELECT biz_type, MAX(period) AS period FROM t_seq_cursor GROUP BY biz_type) m ON m.biz_type = c.biz_type AND m.period = c.period`
 	lockBizTypeNames = `SELECT name, stepped_back FROM t_seq_biz_type ORDER BY name FOR UPDATE`
 	stopBizType      = `UPDATE t_seq_biz_type SET stepped_back = ? WHERE name = ? AND stepped_back < ?`
+	endSessions      = `DELETE FROM t_seq_session`
 	insertStepBack   = `INSERT INTO t_seq_step_back (biz_type, behind, reason, found_time) VALUES (?, ?, ?, UTC_TIMESTAMP(6))`
 )
 
@@ -68,8 +69,8 @@ func (l *Ledger) Beat(ctx context.Context) error {
 		}
 		return tx.QueryRowContext(ctx, queryTide).Scan(&height)
 	})
-	if err != nil && !errors.Is(err, errCommitUnknown) {
-		return classify("raise the tide", err)
+	if err != nil {
+		return classify("raise the tide", err) // where only the COMMIT's answer was lost, the height may be none that the ledger has
 	}
 	rows, err := l.db.QueryContext(ctx, queryNewestCursors)
 	cursors, err := collect(rows, err, func(row row) (m sequence.Mark, err error) {
@@ -167,6 +168,11 @@ func (l *Ledger) stop(ctx context.Context, found stepBack) error {
 				return err
 			}
 			stopped = append(stopped, s.name)
+		}
+		if found.all { // those that ended since are open in it again
+			if _, err := tx.ExecContext(ctx, endSessions); err != nil {
+				return err
+			}
 		}
 		// From here on the types say it, and the ledger is what is seen again.
 		_, err = tx.ExecContext(ctx, liftTide, found.tide+1, found.tide+1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lacuna-seq/lacuna/db/ledger"
@@ -266,6 +267,70 @@ func TestPlanRaise(t *testing.T) {
 		[]sequence.Mark{mark("2025", 70), mark("2026", 15), mark("2027", 990)}, 10)
 	require.Equal(t, []ledger.RaiseTarget{
 		{Period: "2025", Cursor: 60, Known: 70, To: 80},
+		{Period: "2026", Cursor: 20, Known: 20, To: 30},  // its last block may not have been told at the turn
 		{Period: "2027", Cursor: 0, Known: 990, To: 999}, // the format ends there
 	}, plan)
+}
+
+// A connection that ends at the COMMIT of a beat rolls its tide back: the next beat makes the same height again.
+func TestABeatWhoseCommitIsLostIsNoStepBack(t *testing.T) {
+	b := setup(t)
+	b.allocate(t, "seg-1", 10)
+	config, err := mysql.ParseDSN(b.dsn)
+	require.NoError(t, err)
+	wire := testkit.Proxy(t, config.Addr)
+	config.Addr = wire.Address()
+	l, err := ledger.Open(config.FormatDSN())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	for _, lose := range []func(string){wire.LoseRequests, wire.LoseRepliesTo} {
+		require.NoError(t, l.Beat(t.Context()))
+		lost := wire.Lost()
+		lose("COMMIT")
+		require.ErrorIs(t, l.Beat(t.Context()), sequence.ErrUnavailable)
+		require.Greater(t, wire.Lost(), lost)
+		lose("")
+		require.NoError(t, l.Beat(t.Context()))
+		require.Zero(t, behind(t, b.Ledger, "ORDER"))
+	}
+}
+
+// The operator stops a raise, and names a higher value; or a process comes late that knows more.
+func TestARaiseThatHearsOfMore(t *testing.T) {
+	b := setup(t)
+	b.allocate(t, "seg-1", 10)
+	b.forget(t, 4)
+	rules, err := b.BizType(t.Context(), "ORDER")
+	require.NoError(t, err)
+	raise := func(known int64) ledger.RaiseResult {
+		cursors, err := b.Cursors(t.Context(), "ORDER")
+		require.NoError(t, err)
+		targets := ledger.PlanRaise(rules, cursors, []sequence.Mark{{BizType: "ORDER", Value: known}}, 5)
+		result, err := b.RaiseNow(t.Context(), ledger.Raise{BizType: "ORDER", Targets: targets, Actor: "mia", Reason: "a backup", Limit: 10_000})
+		require.NoError(t, err)
+		b.exec(t, "UPDATE t_seq_step_back SET found_time = found_time - INTERVAL 1 DAY")
+		return result
+	}
+	first := raise(10)
+	require.Equal(t, int64(11), first.Declared, "5 to 15")
+	require.False(t, first.Done, "processes may hold numbers of before")
+	second := raise(500)
+	require.Equal(t, int64(485+5), second.Declared, "16 to 505: what is known, and the margin")
+	require.True(t, second.Done)
+	require.Equal(t, int64(506), b.allocate(t, "seg-2", 1)[0].Value)
+}
+
+// What was dead in the backup, because of Redis say, may have been requeued, issued and confirmed since.
+func TestRaiseDoubtsDeadLettersToo(t *testing.T) {
+	b := setup(t)
+	issued := b.issue(t, "seg-1", 2)
+	b.apply(t, sequence.OutcomeAbandoned, commands(sequence.Abandon, issued[:1], 0)...)
+	bury := commands(sequence.Bury, issued[:1], 0)
+	bury[0].Cause, bury[0].Reason = sequence.CausePoolAway, "Redis was away"
+	b.apply(t, sequence.OutcomeDead, bury...)
+	b.raise(t, 5, 1000)
+	counts, err := b.CountDead(t.Context(), ledger.DeadFilter{})
+	require.NoError(t, err)
+	require.Equal(t, []ledger.DeadCount{{BizType: "ORDER", Cause: sequence.CauseSteppedBack, Count: 7}}, counts, "2 that were issued and the margin: each has one letter")
+	require.Equal(t, 1, b.count(t, "SELECT COUNT(*) FROM t_seq_issue_dead WHERE dead_reason LIKE '%noon; before that POOL_AWAY: Redis was away'"))
 }

@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -27,4 +28,14 @@ func (p *Pool) Take(ctx context.Context, bizType string, floor int64, count int)
 		return 0, classify("read the counter of "+bizType, err)
 	}
 	return hi - int64(count) + 1, nil
+}
+
+// Last gives the highest value that was taken off the biz type's counter; 0 where there is none. The error is a
+// sequence.UnavailableError.
+func (p *Pool) Last(ctx context.Context, bizType string) (int64, error) {
+	last, err := p.client.Get(ctx, counterKey(bizType)).Int64()
+	if errors.Is(err, redis.Nil) {
+		return 0, nil
+	}
+	return last, classify("read the counter of "+bizType, err)
 }

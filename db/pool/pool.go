@@ -137,6 +137,9 @@ func (p *Pool) Size(ctx context.Context, bizType, period string) (int64, error) 
 	return n, classify("count the pool of "+bizType, err)
 }
 
+// IsLoading reports whether Redis has been started and reads its data in: it will serve when that is done.
+func IsLoading(err error) bool { return redis.HasErrorPrefix(err, "LOADING") }
+
 // classify names what was tried. Whatever Redis answers instead of serving (away, read-only), the pool is
 // away for the caller, and the cause tells which. Full memory is told by name, since a person must make room.
 func classify(tried string, err error) error {

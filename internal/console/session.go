@@ -157,11 +157,12 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, form.Next, http.StatusSeeOther)
 		return
 	}
-	if c.attempts.blocked(r.RemoteAddr) {
+	holder, err := c.Keyring.Identify("Bearer " + strings.TrimSpace(r.PostFormValue("token")))
+	// Whoever has a token comes in, however many others fail: behind a proxy all have one address.
+	if errors.Is(err, access.ErrUnknown) && c.attempts.blocked(r.RemoteAddr) {
 		again(http.StatusTooManyRequests, "Too many sign-ins from this address have failed: wait a minute, then try again.")
 		return
 	}
-	holder, err := c.Keyring.Identify("Bearer " + strings.TrimSpace(r.PostFormValue("token")))
 	if errors.Is(err, access.ErrUnknown) {
 		c.attempts.failed(r.RemoteAddr)
 		c.Log.InfoContext(r.Context(), "a sign-in failed", "remote", host(r.RemoteAddr), "error", err)

@@ -33,8 +33,10 @@ import (
 const (
 	// Patience is how long a process waits for a server before it gives up.
 	Patience = 2 * time.Minute
-	askEvery = 500 * time.Millisecond
-	sayEvery = 10 * time.Second
+	// memoryPatience is how long a starter that has just begun waits for Redis.
+	memoryPatience = 15 * time.Second
+	askEvery       = 500 * time.Millisecond
+	sayEvery       = 10 * time.Second
 )
 
 // Process is what a serving process works with.
@@ -197,6 +199,39 @@ func MissingAttributes(ctx context.Context, c client.Client, namespace string, a
 func AddAttributes(namespace string, missing []string) string {
 	const each = " --type Keyword --name "
 	return "temporal operator search-attribute create --namespace " + namespace + each + strings.Join(missing, each)
+}
+
+// AwaitMemory waits for Redis, as long as that reads its data in, or memoryPatience: a process that has just begun has seen
+// nothing itself, and only Redis can tell it that the ledger has stepped back. A Redis that is away for longer keeps
+// nobody from issuing.
+func (p *Process) AwaitMemory(ctx context.Context) error {
+	has, err := p.Ledger.HasAllocated(ctx)
+	if err != nil || !has {
+		return err
+	}
+	begun := time.Now()
+	tick := time.NewTicker(askEvery)
+	defer tick.Stop()
+	var said time.Time
+	for {
+		err := p.Pool.Ping(ctx)
+		if err == nil {
+			return nil
+		}
+		if time.Since(begun) > memoryPatience && !pool.IsLoading(err) {
+			p.Log.WarnContext(ctx, "Redis is away; going by what the ledger says of itself: if it was restored, run `lacuna ledger raise` before anybody takes numbers", "error", err)
+			return nil
+		}
+		if time.Since(said) > sayEvery {
+			said = time.Now()
+			p.Log.WarnContext(ctx, "waiting for Redis, which knows whether the ledger has stepped back", "patience", memoryPatience, "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("stopped while waiting for Redis: %w", err)
+		}
+	}
 }
 
 // PingTemporal returns nil when the namespace answers.

@@ -25,6 +25,7 @@ type Wire struct {
 	refuse bool
 	mute   bool          // every reply is lost
 	muted  string        // replies to requests with this text are lost; empty: none
+	kept   string        // requests with this text do not arrive; empty: none
 	delay  time.Duration // of every reply
 	slow   string        // replies to requests with this text come late; empty: none
 	late   time.Duration
@@ -83,6 +84,13 @@ func (w *Wire) LoseRepliesTo(text string) {
 	w.muted = text
 }
 
+// LoseRequests breaks the connection instead of passing a request on that contains the text; the empty text ends it.
+func (w *Wire) LoseRequests(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kept = text
+}
+
 // Delay holds every reply back for d, in order; 0 ends it.
 func (w *Wire) Delay(d time.Duration) {
 	w.mu.Lock()
@@ -105,7 +113,7 @@ func (w *Wire) Opened() int {
 	return w.opened
 }
 
-// Lost counts the replies that were not passed on.
+// Lost counts the replies and requests that were not passed on.
 func (w *Wire) Lost() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,7 +169,7 @@ func (w *Wire) join(ctx context.Context, client, server net.Conn) {
 		pass(server, client, func(request []byte) bool {
 			muted.Store(w.mutes(request))
 			late.Store(int64(w.delays(request)))
-			return true
+			return !w.keeps(request)
 		})
 	}()
 	defer w.shut(client, server)
@@ -176,6 +184,17 @@ func (w *Wire) delays(request []byte) time.Duration {
 		return w.late
 	}
 	return 0
+}
+
+// keeps says whether a request is one that is not to arrive.
+func (w *Wire) keeps(request []byte) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.kept == "" || !bytes.Contains(request, []byte(w.kept)) {
+		return false
+	}
+	w.lost++
+	return true
 }
 
 // mutes says whether a request is one whose reply is to be lost.
