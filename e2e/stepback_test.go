@@ -132,6 +132,11 @@ func TestALedgerThatSteppedBack(t *testing.T) {
 			out, code = s.operator(t, "ledger", "check")
 			require.Equal(t, 0, code, out)
 
+			// Whoever did not hear that it is done, and does it again, does no harm.
+			out, code = s.operator(t, "ledger", "raise", "--biz-type", "DEMO", "--reason", "the backup of last night", "--yes")
+			require.Equal(t, 1, code, out)
+			require.Contains(t, out, "DEMO has not stepped back as far as anybody knows, or was raised before, and is issued")
+
 			testkit.Eventually(t, func() bool {
 				tickets, _, _ := b.take(t, 1)
 				return len(tickets) == 1

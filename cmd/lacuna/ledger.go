@@ -89,7 +89,7 @@ type ledgerRaiseCommand struct {
 	BizType string `placeholder:"ORDER" help:"This biz type."`
 	All     bool   `help:"Every biz type that has stepped back."`
 	Margin  int64  `default:"-1" placeholder:"N" help:"How many values beyond the highest known one may have been issued too; twice stepMax where nothing is said."`
-	AtLeast int64  `placeholder:"N" help:"A value that was certainly allocated, e.g. by the books of the business."`
+	AtLeast int64  `placeholder:"N" help:"A value that was certainly allocated, e.g. by the books of the business. One above the cursor also raises a biz type of which nobody knows that it stepped back."`
 	Reason  string `required:"" help:"Why, e.g. which backup was restored; it stays with the numbers."`
 	DryRun  bool   `help:"Only say what it would do; exit 2 where that is something."`
 }
