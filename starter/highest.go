@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/lacuna-seq/lacuna/sequence"
@@ -42,24 +44,30 @@ func (r openRuns) highest(ctx context.Context, b sequence.BizType, period string
 
 // hasRun reports whether a number of the period at or above the value has a run.
 func (r openRuns) hasRun(ctx context.Context, b sequence.BizType, period string, value int64) (bool, error) {
-	list, err := r.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		PageSize: 100,
+	request := &workflowservice.ListWorkflowExecutionsRequest{
+		PageSize: 1000,
 		Query: fmt.Sprintf("WorkflowType = '%s' AND %s = '%s' AND %s >= '%s' AND %s <= '%s'", workflows.NumberLifecycleName,
 			workflows.AttributeBizType.GetName(), b.Name, workflows.AttributeSeqNo.GetName(), b.Format.Print(period, value),
 			workflows.AttributeSeqNo.GetName(), b.Format.Print(period, b.Format.Max())),
-	})
-	if err != nil {
-		return false, &sequence.UnavailableError{What: "list the runs of " + b.Name + " in Temporal", Cause: err}
 	}
-	for _, run := range list.GetExecutions() {
-		ticket, err := sequence.ParseTicket(run.GetExecution().GetWorkflowId())
+	for {
+		list, err := r.client.ListWorkflow(ctx, request)
 		if err != nil {
-			continue
+			return false, &sequence.UnavailableError{What: "list the runs of " + b.Name + " in Temporal", Cause: err}
 		}
-		// A format that has its date behind its digits mixes periods in the order of the text.
-		if of, v, err := b.Format.Parse(ticket.SeqNo); err == nil && of == period && v >= value {
+		// A format that has its date behind its digits mixes periods in the order of the text: those of others may come first.
+		if slices.ContainsFunc(list.GetExecutions(), func(run *workflowpb.WorkflowExecutionInfo) bool {
+			ticket, err := sequence.ParseTicket(run.GetExecution().GetWorkflowId())
+			if err != nil {
+				return false
+			}
+			of, v, err := b.Format.Parse(ticket.SeqNo)
+			return err == nil && of == period && v >= value
+		}) {
 			return true, nil
 		}
+		if request.NextPageToken = list.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			return false, nil
+		}
 	}
-	return false, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
 	_ "github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
@@ -103,6 +104,9 @@ func TestTrouble(t *testing.T) {
 		n, err := c.Next(t.Context(), "ORDER")
 		require.NoError(t, err)
 		require.Equal(t, "A-000001", n.SeqNo)
+		s.Fail(1, connect.NewError(connect.CodePermissionDenied, errors.New("the token may not touch ORDER")))
+		_, err = c.Next(t.Context(), "ORDER")
+		require.ErrorContains(t, err, "may not touch ORDER", "it is answered, and not tried again")
 		s.Fail(1, sequence.ErrFull)
 		_, err = c.Next(t.Context(), "ORDER")
 		require.ErrorIs(t, err, sequence.ErrFull)

@@ -34,7 +34,8 @@ func (s *Server) Outage() (end func()) {
 
 // Fail answers the next calls the error, as the service tells errors of package sequence, and does none of what they
 // ask: a sequence.BusyError is RESOURCE_EXHAUSTED, and an error that the service does not know is INTERNAL. The
-// client tries again after most of them.
+// client tries again after most of them. A *connect.Error is answered as it is, e.g. CodePermissionDenied for a token that
+// may not.
 func (s *Server) Fail(calls int, err error) {
 	s.trouble.mu.Lock()
 	defer s.trouble.mu.Unlock()
@@ -87,12 +88,21 @@ func (t *trouble) meets() (fault error, lose bool) {
 	return nil, false
 }
 
+// answered is what the caller sees of a fault.
+func answered(fault error) error {
+	var asItIs *connect.Error
+	if errors.As(fault, &asItIs) {
+		return asItIs
+	}
+	return wire.Error(fault)
+}
+
 // WrapUnary lets a call through, or not, or its answer.
 func (t *trouble) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
 		fault, lose := t.meets()
 		if fault != nil {
-			return nil, wire.Error(fault)
+			return nil, answered(fault)
 		}
 		response, err := next(ctx, r)
 		if lose {
