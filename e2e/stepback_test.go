@@ -186,3 +186,31 @@ func stoppedBy(answer map[string]any) string {
 	}
 	return ""
 }
+
+// Everything is started again after a restore, and Redis, which alone knows of it, comes last: no starter goes by the
+// ledger before.
+func TestAStarterWaitsForWhatRedisKnows(t *testing.T) {
+	redis := testkit.OwnRedis(t)
+	s := newStackOnBoth(t, testkit.MariaDB(t), redis.URL(0))
+	s.next(t, "DEMO")
+	testkit.Eventually(t, func() bool {
+		_, marks, err := s.pool.Recall(t.Context(), "DEMO")
+		return err == nil && len(marks) == 1
+	}, "Redis is not told")
+	s.worker.Kill()
+	s.starter.Kill()
+	redis.Kill()
+	for _, statement := range []string{"DELETE FROM t_seq_issue_log", "UPDATE t_seq_cursor SET value = 0", "UPDATE t_seq_tide SET height = 1"} {
+		_, err := s.ledger.DB().ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	s.starter.start(t)
+	testkit.Eventually(t, func() bool { return says(t, s.starter, "waiting for Redis, which knows") }, "it does not say what it waits for")
+	require.NoError(t, redis.Restart(t.Context()))
+	s.ready(t, s.starter)
+	testkit.Eventually(t, func() bool {
+		status, answer := s.call(t, "Next", `{"bizType":"DEMO"}`)
+		require.NotEqual(t, http.StatusOK, status, "a second holder: %v", answer)
+		return stoppedBy(answer) == "LEDGER_STEPPED_BACK"
+	}, "it does not see the step back")
+}
