@@ -113,7 +113,7 @@ func (p *Process) openLedger(ctx context.Context, dsn string) (*ledger.Ledger, e
 	if err != nil {
 		return nil, fmt.Errorf("LACUNA_MYSQL_DSN: %w", err)
 	}
-	err = await(ctx, p.Log, "the ledger", l.Ping)
+	err = await(ctx, p.Log, "the ledger", Patience, l.Ping)
 	if err == nil {
 		err = errors.Join(migrations.Check(ctx, l.DB()), l.CheckServer(ctx))
 	}
@@ -159,7 +159,7 @@ func (p *Process) openTemporal() error {
 // AwaitTemporal waits until the namespace answers and has the search attributes; what it logs meanwhile says
 // what is missing, with the command that adds it.
 func (p *Process) AwaitTemporal(ctx context.Context, attributes []string) error {
-	return await(ctx, p.Log, "Temporal's namespace "+p.Namespace, func(ctx context.Context) error {
+	return await(ctx, p.Log, "Temporal's namespace "+p.Namespace, Patience, func(ctx context.Context) error {
 		if err := p.PingTemporal(ctx); err != nil {
 			return err
 		}
@@ -209,27 +209,14 @@ func (p *Process) AwaitMemory(ctx context.Context) error {
 	if err != nil || !has {
 		return err
 	}
-	begun := time.Now()
-	tick := time.NewTicker(askEvery)
-	defer tick.Stop()
-	var said time.Time
 	for {
-		err := p.Pool.Ping(ctx)
-		if err == nil {
-			return nil
+		err := await(ctx, p.Log, "Redis, which knows whether the ledger has stepped back", memoryPatience, p.Pool.Ping)
+		if err == nil || ctx.Err() != nil {
+			return err
 		}
-		if time.Since(begun) > memoryPatience && !pool.IsLoading(err) {
+		if !pool.IsLoading(err) {
 			p.Log.WarnContext(ctx, "Redis is away; going by what the ledger says of itself: if it was restored, run `lacuna ledger raise` before anybody takes numbers", "error", err)
 			return nil
-		}
-		if time.Since(said) > sayEvery {
-			said = time.Now()
-			p.Log.WarnContext(ctx, "waiting for Redis, which knows whether the ledger has stepped back", "patience", memoryPatience, "error", err)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return fmt.Errorf("stopped while waiting for Redis: %w", err)
 		}
 	}
 }
@@ -241,7 +228,7 @@ func (p *Process) PingTemporal(ctx context.Context) error {
 }
 
 // await asks until the server answers, ctx ends or the patience does.
-func await(ctx context.Context, log *slog.Logger, what string, ask func(context.Context) error) error {
+func await(ctx context.Context, log *slog.Logger, what string, patience time.Duration, ask func(context.Context) error) error {
 	begun := time.Now()
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
@@ -256,12 +243,12 @@ func await(ctx context.Context, log *slog.Logger, what string, ask func(context.
 			}
 			return nil
 		}
-		if time.Since(begun) > Patience {
-			return fmt.Errorf("%s did not answer for %s: %w", what, Patience, err)
+		if time.Since(begun) > patience {
+			return fmt.Errorf("%s did not answer for %s: %w", what, patience, err)
 		}
 		if time.Since(said) > sayEvery {
 			said = time.Now()
-			log.WarnContext(ctx, "waiting for "+what, "patience", (Patience - time.Since(begun)).Round(time.Second), "error", err)
+			log.WarnContext(ctx, "waiting for "+what, "patience", (patience - time.Since(begun)).Round(time.Second), "error", err)
 		}
 		select {
 		case <-tick.C:

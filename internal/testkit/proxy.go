@@ -25,7 +25,7 @@ type Wire struct {
 	refuse bool
 	mute   bool          // every reply is lost
 	muted  string        // replies to requests with this text are lost; empty: none
-	kept   string        // requests with this text do not arrive; empty: none
+	unsent string        // requests with this text do not arrive; empty: none
 	delay  time.Duration // of every reply
 	slow   string        // replies to requests with this text come late; empty: none
 	late   time.Duration
@@ -88,7 +88,7 @@ func (w *Wire) LoseRepliesTo(text string) {
 func (w *Wire) LoseRequests(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.kept = text
+	w.unsent = text
 }
 
 // Delay holds every reply back for d, in order; 0 ends it.
@@ -169,7 +169,7 @@ func (w *Wire) join(ctx context.Context, client, server net.Conn) {
 		pass(server, client, func(request []byte) bool {
 			muted.Store(w.mutes(request))
 			late.Store(int64(w.delays(request)))
-			return !w.keeps(request)
+			return !w.withholds(request)
 		})
 	}()
 	defer w.shut(client, server)
@@ -186,11 +186,11 @@ func (w *Wire) delays(request []byte) time.Duration {
 	return 0
 }
 
-// keeps says whether a request is one that is not to arrive.
-func (w *Wire) keeps(request []byte) bool {
+// withholds says whether a request is one that is not to arrive.
+func (w *Wire) withholds(request []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.kept == "" || !bytes.Contains(request, []byte(w.kept)) {
+	if w.unsent == "" || !bytes.Contains(request, []byte(w.unsent)) {
 		return false
 	}
 	w.lost++
